@@ -1,0 +1,258 @@
+"""The shape of the knowledge base: frameworks with their builds, scenarios, backends, devices, questions and indexes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from knowledge.facts import Base, Source
+from knowledge.text import Text
+
+OnUnknown = Literal["blocks", "assumed"]
+Device = Literal["cpu", "cuda", "rocm", "xpu", "metal", "cann", "musa", "openvino", "directml", "qnn", "rknn", "xdna",
+                 "tpu", "gaudi", "coreml", "vulkan", "webgpu", "any"]  # fmt: skip
+
+
+class Fact(Base, kw_only=True):
+    """A source and what it says."""
+
+    url: str
+    date: str
+    fact: str = ""
+
+
+class Remedy(Base, kw_only=True):
+    """A remedy as data: a code of the closed list and values for its template. It can never hold a command."""
+
+    code: str
+    params: dict[str, str] = {}
+
+
+class Condition(Base, kw_only=True):
+    """One word of the closed vocabulary with its arguments; `knowledge.predicates` holds one function per word."""
+
+    word: str
+    args: dict[str, Any] = {}
+
+
+class Requirement(Base, kw_only=True):
+    """A condition that a build needs, the code it is reported under, and what an unknown fact means for it."""
+
+    when: Condition
+    code: str
+    unknown: OnUnknown = "blocks"
+    because: Text | None = None
+    remedies: tuple[Remedy, ...] = ()
+    source: Source | None = None
+
+
+class BuildPackage(Base, kw_only=True):
+    """A package that a build installs: exact version, and the index it comes from where that is not the build's."""
+
+    name: str
+    version: str
+    extras: tuple[str, ...] = ()
+    index: str | None = None
+    import_name: str | None = None
+    download_mb: float | None = None
+
+
+class Build(Base, kw_only=True):
+    """One way to get a framework: a version for one device from one index, with all that its wheels demand.
+
+    platforms: "linux-x86_64", "linux-aarch64", "windows-x86_64", "windows-aarch64", "macos-aarch64", "macos-x86_64".
+    targets: architectures with code in the wheel (capability "8.6", gfx name); an NVIDIA target also runs on newer
+    minors of its major. ptx: capabilities that can be compiled for newer cards at first run.
+    """
+
+    id: str
+    version: str
+    device: Device
+    index: str = "pypi"
+    platforms: tuple[str, ...]
+    pythons: tuple[str, ...] = ()  # minors with a wheel ("3.12", "3.14t"); empty: no Python package
+    glibc_min: str | None = None  # None: no libc bound
+    musl: bool = False
+    macos_min: str | None = None
+    windows_build_min: str | None = None
+    targets: tuple[str, ...] | None = None
+    targets_by_platform: dict[str, tuple[str, ...]] = {}
+    ptx: tuple[str, ...] = ()
+    target_min: str | None = None
+    target_max: str | None = None
+    toolkit: str | None = None  # CUDA, ROCm … the wheel was built with
+    driver_min: dict[str, str] = {}  # by os; where absent, the backend's table decides from `toolkit`
+    packages: tuple[BuildPackage, ...] = ()
+    environment: dict[str, str] = {}
+    requires: tuple[Requirement, ...] = ()
+    uses: dict[str, str] = {}  # framework id to a version specifier that its build must satisfy ("pytorch": "==2.14.0")
+    steps: tuple[dict[str, Any], ...] = ()  # typed steps of knowledge.plan for what is no package
+    notes: tuple[Text, ...] = ()
+    stable: bool = True
+    source: Source | None = None
+
+
+class Status(Base, kw_only=True):
+    state: Literal["active", "maintenance", "archived", "renamed", "superseded", "unverified"]
+    since: str | None = None
+    successors: tuple[str, ...] = ()  # framework ids
+    note: Text
+    source: Source
+
+
+class Licence(Base, kw_only=True):
+    id: str
+    permissive: bool
+
+
+class ThenAndNow(Base, kw_only=True):
+    then: Text
+    now: Text
+    source: Source | None = None
+
+
+class Framework(Base, kw_only=True):
+    id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    checked: str
+    status: Status
+    roles: tuple[str, ...]  # core, high-level, finetuning, distribution, kernels, export, runtime, server, tracking …
+    does: tuple[str, ...]  # train infer serve tune track schedule convert
+    licence: Licence
+    summary: Text
+    strengths: tuple[Text, ...] = ()
+    weaknesses: tuple[Text, ...] = ()
+    uses: tuple[Text, ...] = ()
+    then_and_now: ThenAndNow | None = None
+    links: dict[str, str] = {}
+    packages: tuple[str, ...] = ()  # names to look for in environments; the first is the framework's own
+    needs: tuple[str, ...] = ()  # framework ids that it runs on (transformers: pytorch)
+    one_of: tuple[str, ...] = ()  # framework ids of which one is needed (keras: pytorch | tensorflow | jax)
+    requires: tuple[Requirement, ...] = ()  # of every build
+    conflicts: tuple[Remedy, ...] = ()
+    builds: tuple[Build, ...] = ()
+    checks: tuple[str, ...] = ()
+    sources: tuple[Fact, ...]
+
+
+class Preference(Base, kw_only=True):
+    """Moves frameworks to the front (or, with avoid, to the back) of a scenario's order where all conditions hold."""
+
+    frameworks: tuple[str, ...]
+    when: tuple[Condition, ...] = ()
+    avoid: bool = False
+    because: Text
+    source: Source
+
+
+class Candidate(Base, kw_only=True):
+    framework: str
+    because: Text
+    when: tuple[Condition, ...] = ()  # offered only where all hold
+
+
+class Companion(Base, kw_only=True):
+    """A part that joins the stack in a role beside the chosen framework, where all conditions hold."""
+
+    role: str
+    framework: str
+    when: tuple[Condition, ...] = ()
+    because: Text
+
+
+class Scenario(Base, kw_only=True):
+    id: str
+    checked: str
+    title: Text
+    summary: Text
+    needs: tuple[Text, ...]
+    candidates: tuple[Candidate, ...]
+    preferences: tuple[Preference, ...] = ()
+    companions: tuple[Companion, ...] = ()
+    questions: tuple[str, ...]
+    checks: tuple[str, ...] = ()
+    defaults: dict[str, Any] = {}  # dotted answer keys
+    sources: tuple[Fact, ...] = ()
+
+
+class Choice(Base, kw_only=True):
+    value: Any
+    label: Text
+
+
+class Question(Base, kw_only=True):
+    """One question; `key` is the dotted path in the answers file."""
+
+    id: str
+    key: str
+    kind: Literal["choice", "many", "number", "text", "bool", "model"]
+    label: Text
+    why: Text
+    choices: tuple[Choice, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    unit: str | None = None
+    shown_when: tuple[Condition, ...] = ()
+    changes: tuple[str, ...] = ()  # what the answer can move: framework ids, or "memory", "plan"
+
+
+class Index(Base, kw_only=True):
+    id: str
+    url: str | None = None  # None: the user's own default index
+    mirrors: str | None = None  # id of the index that this one copies
+    name: Text
+    extra: bool = False  # to be used beside the default index (it does not hold the dependencies)
+    source: Source | None = None
+
+
+class Toolkit(Base, kw_only=True):
+    """A toolkit release line of a backend and the driver that it needs."""
+
+    versions: str  # specifier, ">=13,<14"
+    driver_min: dict[str, str]  # by os
+    target_min: str | None = None
+    source: Source
+
+
+class Backend(Base, kw_only=True):
+    id: str
+    checked: str
+    name: Text
+    vendor: str
+    toolkits: tuple[Toolkit, ...] = ()
+    notes: tuple[Text, ...] = ()
+    sources: tuple[Fact, ...] = ()
+
+
+class DeviceFamily(Base, kw_only=True):
+    """Names of one hardware family and what follows from them."""
+
+    family: str
+    target: str | None = None
+    names: tuple[str, ...] = ()  # matched as whole words in a device name
+    pci_ids: tuple[str, ...] = ()  # "10de:2684"
+    memory_gib: dict[str, float] = {}  # by name
+    kind: Literal["gpu", "npu"] = "gpu"
+    memory_kind: Literal["dedicated", "shared", "unified"] | None = None
+    bf16: bool | None = None
+    fp8: bool | None = None
+    int8: bool | None = None
+    bandwidth_gbs: dict[str, float] = {}  # by name, GB/s
+    matrix_tflops: dict[str, float] = {}  # by name, dense bf16 or fp16
+    source: Source
+
+
+class DeviceTable(Base, kw_only=True):
+    vendor: str
+    checked: str
+    families: tuple[DeviceFamily, ...]
+
+
+class Catalog(Base, kw_only=True):
+    frameworks: dict[str, Framework]
+    scenarios: dict[str, Scenario]
+    backends: dict[str, Backend]
+    devices: dict[str, DeviceTable]
+    questions: dict[str, Question]
+    indexes: dict[str, Index]
+    digest: str = ""

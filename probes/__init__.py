@@ -1,0 +1,1 @@
+"""Everything that touches the machine, behind one door: `probes.host.Host`."""

@@ -1,0 +1,28 @@
+"""Named native calls: library and system calls that are no file and no command, each failing as a value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+
+class CallFailed(Exception):
+    """A native call that gave no answer; `status` is missing, denied, timed_out or failed."""
+
+    def __init__(self, message: str, status: Literal["missing", "denied", "timed_out", "failed"] = "failed") -> None:
+        super().__init__(message)
+        self.status: Literal["missing", "denied", "timed_out", "failed"] = status
+
+
+def affinity(_arguments: str) -> str:
+    """CPUs that this process may use, comma separated."""
+    get = getattr(os, "sched_getaffinity", None)
+    if get is None:
+        raise CallFailed("this system has no CPU affinity call", "missing")
+    return ",".join(str(cpu) for cpu in sorted(get(0)))
+
+
+def local_calls() -> Mapping[str, Callable[[str], str]]:
+    """Calls that this machine can answer, by name."""
+    return {"affinity": affinity}
