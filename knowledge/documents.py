@@ -11,6 +11,7 @@ import msgspec
 
 from knowledge.answers import Answers
 from knowledge.facts import ARCH_ALIASES, MachineProfile
+from knowledge.text import Text, plain
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -20,7 +21,11 @@ SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
 
 
 class BadInput(Exception):
-    """A file or value from outside that cannot be used; the message is one sentence for the user."""
+    """A file or value from outside that cannot be used; `text` is one sentence for the user, in both languages."""
+
+    def __init__(self, message: Text | str) -> None:
+        self.text = message if isinstance(message, Text) else plain(message)
+        super().__init__(self.text.en)
 
 
 def count(value: str | int | float | None) -> int | None:

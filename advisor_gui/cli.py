@@ -1,0 +1,200 @@
+"""The command line: which commands and options there are, and how an outcome becomes an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NoReturn
+
+from knowledge.documents import BadInput
+
+OK, NO, BAD, COULD_NOT = 0, 1, 2, 3
+SCHEMAS = (
+    "machine", "answers", "recommendation", "assessment", "memory", "findings", "resolve", "smoke", "report", "framework",
+    "scenario",
+)  # fmt: skip
+
+
+class _Parser(argparse.ArgumentParser):
+    """Bad usage is one sentence and exit code 2, as for any other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{self.prog}: {message}. `{self.prog} --help` shows what it takes.")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = _Parser(
+        prog="stackfit",
+        description="Find, explain and prove the machine-learning stack that fits this computer and your project.",
+        epilog="Without a command the window opens. Exit codes: 0 ok, 1 the answer is no, 2 bad input, 3 could not do it.",
+    )
+    top.add_argument("--version", action="store_true", help="say the version and end")
+    top.add_argument("--self-test", action="store_true", help="start every part once and say what works")
+    common = _Parser(add_help=False)
+    common.add_argument("--format", choices=("text", "json"), default="text", help="text for people (default) or json")
+    common.add_argument("--lang", choices=("en", "zh"), default=None, help="language of sentences")
+    common.add_argument("--machine", metavar="FILE", help="a machine file or recording; default: this machine")
+    common.add_argument("--policy", metavar="FILE", help="a team policy to obey")
+    project = _Parser(add_help=False)
+    project.add_argument("--answers", metavar="FILE", help="an answers file (YAML or JSON)")
+    project.add_argument("--scenario", metavar="ID", help="a scenario, such as llm-finetuning")
+    project.add_argument("--set", action="append", default=[], metavar="key=value", help="one answer, dotted key")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+
+    def add(name: str, what: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=what, description=what, parents=[common, *parents])
+
+    one = add("probe", "Say what this computer is.")
+    one.add_argument("--no-environments", action="store_true", help="skip the search for Python environments")
+    one = add("record", "Write a recording of this computer, personal details replaced.")
+    one.add_argument("out", metavar="FILE.zip")
+    one = add("doctor", "Find what is wrong with the machine and its Python environments, with repairs.")
+    one.add_argument("--python", metavar="PATH", help="look at this environment")
+    one = add("advise", "Recommend a stack for a project on this computer.", project)
+    one.add_argument("--what-if", action="store_true", help="also say what would change the answer")
+    one = add("assess", "Say whether one framework can be used here, and why or why not.", project)
+    one.add_argument("framework", metavar="FRAMEWORK")
+    one = add("size", "Estimate the memory that a model needs here.", project)
+    one.add_argument("--model", metavar="FILE_OR_PARAMS", help="config.json, GGUF, safetensors, a preset, or 7B")
+    one.add_argument("--method", choices=("full", "lora", "qlora", "scratch", "infer"))
+    one = add("resolve", "Ask the resolver whether the plan installs here.", project)
+    one.add_argument("--framework", metavar="ID")
+    one.add_argument("--client", choices=("uv", "pip"), default="uv")
+    one.add_argument("--lock", metavar="FILE", help="write the lock with hashes to FILE")
+    one = add("smoke", "Prove a stack with a short test on this computer.", project)
+    one.add_argument("check", nargs="?", metavar="CHECK")
+    one.add_argument("--list", action="store_true", help="list the checks and whether they run here")
+    one.add_argument("--all", action="store_true", help="run every check that runs here")
+    one.add_argument("--framework", metavar="ID")
+    one.add_argument("--python", metavar="PATH", help="run in this environment and install nothing")
+    one.add_argument("--limit", type=float, metavar="SECONDS")
+    one.add_argument("--bundle", metavar="DIR", help="write a folder to run on another device")
+    one = add("report", "Write the report: html, pdf, md or json by the suffix.", project)
+    one.add_argument("--out", required=True, metavar="FILE")
+    one.add_argument("--title")
+    one.add_argument("--smoke", action="append", default=[], metavar="CHECK", help="run this check for the report")
+    one.add_argument("--verify", action="store_true", help="ask the resolver for the report")
+    one = add("starter", "Write a starter project for the recommended stack.", project)
+    one.add_argument("--out", required=True, metavar="DIR")
+    one = add("go", "Do the whole job here: probe, advise, embedded smoke test, report.", project)
+    one.add_argument("--out", default="stackfit-report.html", metavar="FILE")
+    one = add("knowledge", "Look into the knowledge base.")
+    one.add_argument("action", choices=("check", "list", "show", "refresh"))
+    one.add_argument("id", nargs="?", metavar="ID")
+    one.add_argument("--out", metavar="FILE", help="refresh: write the diff to FILE")
+    one = add("fleet", "One table over many machines, and the stack that runs on all of them.", project)
+    one.add_argument("paths", nargs="+", metavar="FOLDER_OR_FILE")
+    one.add_argument("--csv", metavar="FILE")
+    one = add("policy", "Check a team policy.")
+    one.add_argument("action", choices=("check",))
+    one.add_argument("file", metavar="FILE")
+    one = add("wheelhouse", "Collect the packages of a plan, with hashes, for machines without network.", project)
+    one.add_argument("--out", required=True, metavar="DIR")
+    one.add_argument("--framework", metavar="ID")
+    one = add("schema", "Print the JSON Schema of one document.")
+    one.add_argument("name", choices=SCHEMAS)
+    one = add("window", "Open the window.")
+    one.add_argument("file", nargs="?", metavar="FILE.stackfit")
+    return top
+
+
+def main(argv: list[str]) -> int:
+    """Run one command; no exception leaves, no traceback reaches the user."""
+    cancelled = "已取消。" if _language(argv) == "zh" else "Cancelled."
+    try:
+        return _main(argv)
+    except BadInput as error:
+        return _complain(said(error, _language(argv)), BAD)
+    except KeyboardInterrupt:
+        return _complain(cancelled, COULD_NOT)
+    except BrokenPipeError:
+        # The reader (head, less) went away: not our fault, and nobody is left to tell.
+        sys.stdout = None
+        return OK
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else OK
+    except Exception as error:  # noqa: BLE001 - the last door: a person gets a sentence, the log gets the traceback
+        from advisor_gui import session
+        from probes.progress import Cancelled
+
+        if isinstance(error, session.CouldNot):
+            return _complain(said(error, _language(argv)), COULD_NOT)
+        if isinstance(error, Cancelled):
+            return _complain(cancelled, COULD_NOT)
+        return _complain(_unexpected(error), COULD_NOT)
+
+
+def _main(argv: list[str]) -> int:
+    if argv[:1] == ["--probe-child"]:  # a frozen program starts itself for limited native calls
+        from probes import native
+
+        return native.child_main(argv[1:])
+    options = parser().parse_args(argv)
+    if options.version:
+        from advisor_gui import session
+
+        print(f"stackfit {session.version()}")
+        return OK
+    if options.self_test:
+        from advisor_gui import selftest
+
+        return selftest.main()
+    if options.command is None or options.command == "window":
+        return _window(options)
+    from advisor_gui import cli_commands
+
+    return cli_commands.run(options)
+
+
+def _window(options: argparse.Namespace) -> int:
+    from advisor_gui import session
+
+    if not session.has_display():
+        return _complain(
+            "There is no display here, so no window can open. The same job in the terminal: `stackfit go`; "
+            "`stackfit --help` lists the single steps.",
+            COULD_NOT,
+        )
+    try:
+        from advisor_gui.ui import app
+    except ImportError as error:
+        return _complain(
+            f"The window needs PySide6 and its system libraries ({error}). The same job in the terminal: `stackfit go`.",
+            COULD_NOT,
+        )
+    return app.main(getattr(options, "file", None))
+
+
+def _language(argv: list[str]) -> str:
+    """The language asked for on this command line, readable even where the rest of it is not."""
+    for place, word in enumerate(argv):
+        if word in ("--lang=zh", "--lang=en"):
+            return word[-2:]
+        if word == "--lang" and argv[place + 1 : place + 2] in (["zh"], ["en"]):
+            return argv[place + 1]
+    from advisor_gui import session
+
+    return session.default_language()
+
+
+def said(error: BaseException, language: str) -> str:
+    """The sentence of an error that carries a Text, else its message."""
+    text = getattr(error, "text", None)
+    return text.said(language) if text is not None else str(error)
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(sentence, file=sys.stderr)
+    return code
+
+
+def _unexpected(error: BaseException) -> str:
+    """Keeps the traceback for a bug report and says where it is."""
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile("w", prefix="stackfit-fault-", suffix=".txt", delete=False, encoding="utf-8") as log:
+        log.write("".join(traceback.format_exception(error)))
+    kind = f"{type(error).__name__}: {error}"
+    return f"Something went wrong inside Stackfit ({kind[:200]}). The details are in {log.name}."

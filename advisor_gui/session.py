@@ -1,0 +1,402 @@
+"""The use-cases that the window and the command line share: read, probe, advise, verify, try, report."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from knowledge import documents
+from knowledge.answers import Answers
+from knowledge.documents import BadInput
+from knowledge.facts import Finding, MachineProfile
+from knowledge.text import Text, plain
+from probes.progress import Progress
+
+if TYPE_CHECKING:
+    from advisor_gui.report.value import Report
+    from knowledge.catalog import Catalog
+    from knowledge.plan import CheckInfo, PackageSettings, ResolveResult, SmokeResult
+    from knowledge.verdicts import Assessment, AssessmentAnswer, MemoryEstimate, Recommendation
+    from probes.host import Host
+
+DEFAULT_SCENARIO = "rapid-prototyping"
+FILE_LIMIT_BYTES = 64_000_000
+
+
+class CouldNot(Exception):
+    """Something could not be done (probe, network, sandbox, writing); `text` is one sentence for the user."""
+
+    def __init__(self, message: Text | str) -> None:
+        self.text = message if isinstance(message, Text) else plain(message)
+        super().__init__(self.text.en)
+
+
+class Folders(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program keeps its own things; all of it may be deleted without losing a document of the user."""
+
+    cache: Path
+    data: Path
+    config: Path
+
+
+def folders() -> Folders:
+    """This user's folders; STACKFIT_HOME puts all of them below one place (tests, portable use)."""
+    home = os.environ.get("STACKFIT_HOME")
+    if home:
+        base = Path(home)
+        return Folders(cache=base / "cache", data=base / "data", config=base / "config")
+    import platformdirs
+
+    places = platformdirs.PlatformDirs("stackfit", appauthor=False)
+    return Folders(
+        cache=Path(places.user_cache_dir), data=Path(places.user_data_dir), config=Path(places.user_config_dir)
+    )
+
+
+def version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("stackfit")
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+def today() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def now() -> str:
+    """The moment in UTC, ISO 8601 to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def catalog(places: Folders) -> Catalog:
+    """The knowledge base, from its compiled form where that is still the one of these sources."""
+    from knowledge import loader
+
+    compiled = places.cache / "catalog.bin"
+    try:
+        found = loader.load_from(compiled.read_bytes())
+    except OSError:
+        found = None
+    if found is not None:
+        return found
+    fresh = loader.load_catalog()
+    try:
+        write_whole(compiled, loader.compile_catalog(fresh))
+    except CouldNot:
+        return fresh  # a read-only cache costs time, not the answer
+    return fresh
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """CONTENT at PATH, or the old file as it was: written beside it, flushed, then put in its place.
+
+    Raises CouldNot with one sentence (full disk, read-only folder, a folder in the way).
+    """
+    import tempfile
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise CouldNot(f"{path}: cannot be written: {error.strerror or error}.") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if not path.exists():
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+        else:
+            temporary.chmod(path.stat().st_mode & 0o777)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise CouldNot(f"{path}: cannot be written, the old file is as it was: {error.strerror or error}.") from None
+
+
+def read_text(path: str | Path, what: str) -> str:
+    """Text of a small file. Raises BadInput where it is absent, unreadable, a folder, huge or not text."""
+    place = Path(path)
+    try:
+        if place.is_dir():
+            raise BadInput(f"{path}: is a folder; {what} is a file.")
+        if not place.exists():
+            raise BadInput(f"{path}: there is no such file; {what} was looked for there.")
+        if not place.is_file():
+            raise BadInput(f"{path}: is not a regular file; {what} is one.")
+        if place.stat().st_size > FILE_LIMIT_BYTES:
+            size_mb = place.stat().st_size // 1_000_000
+            raise BadInput(f"{path}: is {size_mb} MB; {what} is smaller than {FILE_LIMIT_BYTES // 1_000_000} MB.")
+        raw = place.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror or error}.") from None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: is not UTF-8 text, as {what} is.") from None
+
+
+def local_host(progress: Progress | None = None) -> Host:
+    from probes.host import LocalHost
+
+    return LocalHost(cancelled=progress.cancelled if progress is not None else None)
+
+
+def open_machine(
+    path: str | None, *, environments: bool = True, progress: Progress | None = None
+) -> MachineProfile:
+    """This machine (PATH None), a recording (folder or zip), or a machine file. Raises BadInput."""
+    from probes import machine
+
+    if path is None:
+        return machine.probe(local_host(progress), environments=environments, progress=progress)
+    place = Path(path)
+    if place.is_dir() or _is_zip(place):
+        from probes.recording import RecordedHost
+
+        profile = machine.probe(RecordedHost(place), environments=environments, progress=progress)
+        return msgspec.structs.replace(profile, recorded=True)
+    return documents.machine(read_text(path, "a machine file"), str(path))
+
+
+def _is_zip(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+    except OSError:
+        return False
+
+
+def record(out: str, progress: Progress) -> None:
+    """A recording of this machine at OUT (a zip), personal details replaced."""
+    from probes import recording
+
+    try:
+        recording.record(local_host(progress), Path(out), progress)
+    except OSError as error:
+        raise CouldNot(f"{out}: cannot be written: {error.strerror or error}.") from None
+
+
+def answers_from(
+    path: str | None = None, *, scenario: str | None = None, settings: Sequence[str] = (), framework: str | None = None
+) -> Answers:
+    """Answers of a file, with a scenario and `dotted.key=value` settings laid over them. Raises BadInput."""
+    name = path or "--set"
+    value: Any = documents.parse(read_text(path, "an answers file"), path) if path else {}
+    if not isinstance(value, dict):
+        raise BadInput(f"{name}: expected a mapping of keys, found {type(value).__name__}.")
+    if scenario is not None:
+        value = {**value, "scenario": scenario}
+    for assignment in settings:
+        value = documents.with_setting(value, assignment)
+    if framework is not None:
+        value = {**value, "framework": framework}
+    return documents.checked(documents.convert(value, Answers, name), name)
+
+
+def known_scenario(knowledge: Catalog, answers: Answers, name: str = "answers") -> None:
+    """Raises BadInput where the answers name a scenario that the catalogue does not hold."""
+    if answers.scenario not in knowledge.scenarios:
+        allowed = ", ".join(sorted(knowledge.scenarios))
+        raise BadInput(f"{name}: key `scenario`: found {answers.scenario!r}; allowed are {allowed}.")
+
+
+def known_framework(knowledge: Catalog, name: str) -> str:
+    """The id of a framework given by id, alias or name in any case. Raises BadInput with near names."""
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    for entry in knowledge.frameworks.values():
+        known = {entry.id, entry.name, *entry.aliases}
+        if wanted in {word.lower().replace("_", "-").replace(" ", "-") for word in known}:
+            return entry.id
+    import difflib
+
+    near = difflib.get_close_matches(wanted, list(knowledge.frameworks), n=3)
+    hint = f"; near names are {', '.join(near)}" if near else ""
+    raise BadInput(f"{name[:60]!r} is not in the catalogue{hint}. `stackfit knowledge list` shows all.")
+
+
+def recommend(
+    knowledge: Catalog, machine: MachineProfile, answers: Answers, *, what_if: bool = False
+) -> Recommendation:
+    from knowledge import advise
+
+    known_scenario(knowledge, answers)
+    if answers.framework is not None:
+        answers = msgspec.structs.replace(answers, framework=known_framework(knowledge, answers.framework))
+    return advise.advise(knowledge, machine, answers, today=today(), what_if=what_if)
+
+
+def assess(knowledge: Catalog, machine: MachineProfile, framework: str, answers: Answers) -> AssessmentAnswer:
+    """One framework on one machine, with the findings on the machine that concern it."""
+    from knowledge import advise
+    from knowledge.verdicts import AssessmentAnswer
+
+    wanted = known_framework(knowledge, framework)
+    answers = msgspec.structs.replace(answers, framework=wanted)
+    found = advise.assess(knowledge, machine, wanted, answers, today=today())
+    if isinstance(found, AssessmentAnswer):
+        return found
+    fields = {name: getattr(found, name) for name in found.__struct_fields__}
+    return AssessmentAnswer(**fields)
+
+
+def doctor(knowledge: Catalog, machine: MachineProfile, python: str | None = None) -> tuple[Finding, ...]:
+    """Faults of the machine and of its environments (or of the one at PYTHON), in order of pain."""
+    from knowledge import diagnose, devices
+
+    completed = devices.complete(knowledge, machine)
+    return diagnose.diagnose(knowledge, completed, today(), python=python)
+
+
+def with_python(machine: MachineProfile, path: str) -> MachineProfile:
+    """MACHINE with the environment at PATH read and first among its Pythons. Raises BadInput where there is none."""
+    from probes.software import environments
+
+    found = environments.one_python(local_host(), path)
+    if found is None:
+        raise BadInput(f"{path}: no Python environment was found there; give its python or its folder.")
+    rest = tuple(p for p in machine.pythons or () if p.path != found.path)
+    return msgspec.structs.replace(machine, pythons=(found, *rest))
+
+
+def size(knowledge: Catalog, machine: MachineProfile, answers: Answers, model_file: str | None = None) -> MemoryEstimate:
+    """Memory of the model in the answers (or in MODEL_FILE). Raises BadInput where no model is named."""
+    from knowledge import devices, sizing
+
+    description = None
+    if model_file is not None:
+        from probes import model_files
+
+        description = sizing.describe(model_files.read(model_file))
+    found = sizing.estimate(devices.complete(knowledge, machine), answers, knowledge, model=description)
+    if found is None:
+        raise BadInput("no model is named: give --model 7B, a model file, or model.params in the answers file.")
+    return found
+
+
+def package_settings(progress: Progress | None = None) -> PackageSettings:
+    """How this user installs here: pip's and uv's own settings."""
+    from probes.software import package_index
+
+    return package_index.settings(local_host(progress))
+
+
+def resolve(assessment: Assessment, machine: MachineProfile, *, client: str = "uv", progress: Progress) -> ResolveResult:
+    """Ask the resolver, with this user's own settings, whether the plan installs here."""
+    from probes.proof import resolve as resolver
+
+    if assessment.install is None or not assessment.install.packages:
+        raise CouldNot(f"{assessment.framework}: the plan holds no Python package, so there is nothing to resolve.")
+    return resolver.resolve(
+        assessment.install, package_settings(progress), client=client, machine=machine, progress=progress
+    )
+
+
+def checks(machine: MachineProfile) -> tuple[CheckInfo, ...]:
+    from probes.proof import checks as check_catalogue
+
+    return check_catalogue.info(machine)
+
+
+def smoke(
+    check: str,
+    machine: MachineProfile,
+    places: Folders,
+    *,
+    progress: Progress,
+    assessment: Assessment | None = None,
+    python: str | None = None,
+    limit_s: float | None = None,
+) -> SmokeResult:
+    """Run one check: in a clean environment made for it, in the environment at PYTHON, or (embedded) in our own."""
+    from probes.proof import smoke as proof
+
+    result = proof.smoke(
+        check,
+        machine=machine,
+        settings=package_settings(progress),
+        folder=places.cache / "environments",
+        plan=assessment.install if assessment is not None else None,
+        python=python,
+        limit_s=limit_s,
+        progress=progress,
+    )
+    from probes.proof import history
+
+    try:
+        with history.History(places.data / "history.sqlite") as runs:
+            runs.add(result)
+    except OSError as error:
+        progress.log(f"history: not kept: {error}")
+    return result
+
+
+def report(
+    machine: MachineProfile,
+    answers: Answers,
+    recommendation: Recommendation,
+    findings: tuple[Finding, ...] = (),
+    *,
+    resolved: ResolveResult | None = None,
+    smoke_results: tuple[SmokeResult, ...] = (),
+    title: str | None = None,
+) -> Report:
+    from advisor_gui.report.value import Report
+
+    return Report(
+        title=title,
+        created=now(),
+        program_version=version(),
+        knowledge_checked=recommendation.knowledge_checked,
+        machine=machine,
+        answers=answers,
+        recommendation=recommendation,
+        findings=findings,
+        resolve=resolved,
+        smoke=smoke_results,
+    )
+
+
+def write_report(value: Report, out: str, language: str) -> Path:
+    """VALUE at OUT in the format of its suffix. Raises BadInput for an unknown suffix, CouldNot where writing fails."""
+    from advisor_gui import report as formats
+
+    path = Path(out)
+    content = formats.render(value, path.suffix.lower().lstrip("."), language)
+    write_whole(path, content)
+    return path
+
+
+def default_language(environment: dict[str, str] | None = None) -> str:
+    """zh where this system speaks Chinese, else en."""
+    have = os.environ if environment is None else environment
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if have.get(name):
+            return "zh" if have[name].lower().startswith("zh") else "en"
+    if sys.platform in ("win32", "darwin"):
+        import locale
+
+        return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"
+    return "en"
+
+
+def has_display(environment: dict[str, str] | None = None) -> bool:
+    """Whether a window can be shown: always on Windows and macOS, elsewhere where a display server is named."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    have = os.environ if environment is None else environment
+    return bool(have.get("DISPLAY") or have.get("WAYLAND_DISPLAY") or have.get("QT_QPA_PLATFORM"))
