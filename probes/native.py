@@ -25,4 +25,6 @@ def affinity(_arguments: str) -> str:
 
 def local_calls() -> Mapping[str, Callable[[str], str]]:
     """Calls that this machine can answer, by name."""
-    return {"affinity": affinity}
+    from probes.software import calls
+
+    return {"affinity": affinity, **calls.calls()}
