@@ -157,6 +157,7 @@ class Companion(Base, kw_only=True):
     role: str
     framework: str
     when: tuple[Condition, ...] = ()
+    beside: tuple[str, ...] = ()  # joins only a stack that already holds one of these; empty: any stack
     because: Text
 
 
