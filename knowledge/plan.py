@@ -94,6 +94,7 @@ class PackageSettings(Base, kw_only=True):
     proxy: str | None = None
     offline: bool = False
     no_index: bool = False
+    trusted_hosts: tuple[str, ...] = ()
     timeout_s: float | None = None
     sources: dict[str, str] = {}
 
