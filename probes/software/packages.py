@@ -14,8 +14,8 @@ _SELF_TELLING = ("torch", "torchvision", "torchaudio")
 _LITERAL = re.compile(r"^(\w+)\s*(?::[^=]*)?=\s*(?:'([^']*)'|\"([^\"]*)\"|(None))", re.MULTILINE)
 _EGG = re.compile(r"^(?P<name>.+?)-(?P<version>[^-]+)(?:-py\d[\d.]*)?(?:-[a-z][\w.]*(?:-[\w.]+)*)?$")
 _SPLIT = re.compile(r"[-_.]+")
-# conda's names of distributions that PyPI knows by another name.
-_CONDA_NAMES = {"pytorch": "torch", "pytorch-mutex": "pytorch-mutex", "faiss": "faiss-cpu"}
+# conda's names of distributions that install metadata under another name.
+_CONDA_NAMES = {"pytorch": "torch"}
 _CUDA_BUILD = re.compile(r"cuda[_-]?(\d+)(?:\.(\d+))?")
 _CPU_BUILD = re.compile(r"(?:^|_)cpu(?:_|$|py|\d)|^cpu")
 MAX_PACKAGES = 5000
