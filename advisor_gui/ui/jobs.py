@@ -1,0 +1,135 @@
+"""Background work for the window: one object for all of it; results come back in the window's own thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from knowledge.text import Text
+from probes.progress import Cancelled, Progress
+
+
+class Job(QObject):
+    """One piece of work that runs in a thread. After `cancel` nothing of it arrives any more but `ended`."""
+
+    stepped = Signal(object, object)  # Text, share or None
+    logged = Signal(str)
+    done = Signal(object)
+    failed = Signal(object)  # the exception
+    ended = Signal()
+    _finished = Signal(object, object)
+
+    def __init__(self, name: str, work: Callable[[Progress], Any], parent: QObject) -> None:
+        super().__init__(parent)
+        self.name = name
+        self.cancelled = False
+        self._work = work
+        self.progress = Progress(on_step=self._step, on_log=self._log)
+        self._finished.connect(self._finish, Qt.ConnectionType.QueuedConnection)
+        self._thread = threading.Thread(target=self._run, name=f"job-{name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Ask the work to stop; a late result is dropped."""
+        self.cancelled = True
+        self.progress.cancel()
+
+    def wait(self, limit_s: float) -> bool:
+        """True where the thread ended within LIMIT_S."""
+        self._thread.join(timeout=limit_s)
+        return not self._thread.is_alive()
+
+    def _step(self, text: Text, share: float | None) -> None:
+        if not self.cancelled:
+            self.stepped.emit(text, share)
+
+    def _log(self, line: str) -> None:
+        if not self.cancelled:
+            self.logged.emit(line)
+
+    def _run(self) -> None:
+        try:
+            result, error = self._work(self.progress), None
+        except Cancelled as stop:
+            result, error = None, stop
+        except Exception as fault:  # noqa: BLE001 - the one place where work ends; the page shows what went wrong
+            result, error = None, fault
+        try:
+            self._finished.emit(result, error)
+        except RuntimeError:
+            return  # the window is gone and with it the receiver; there is nobody to tell
+
+    def _finish(self, result: Any, error: BaseException | None) -> None:
+        if not self.cancelled:
+            if error is None:
+                self.done.emit(result)
+            elif not isinstance(error, Cancelled):
+                self.failed.emit(error)
+        self.ended.emit()
+
+
+class Jobs(QObject):
+    """Starts jobs by name: a new job cancels the one of the same name. Owns them until they have ended."""
+
+    changed = Signal()  # a job was started or ended
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._running: dict[str, Job] = {}
+        self._leaving: set[Job] = set()
+
+    def start(
+        self,
+        name: str,
+        work: Callable[[Progress], Any],
+        *,
+        on_done: Callable[[Any], None] | None = None,
+        on_error: Callable[[BaseException], None] | None = None,
+        on_step: Callable[[Text, float | None], None] | None = None,
+        on_log: Callable[[str], None] | None = None,
+        on_end: Callable[[], None] | None = None,
+    ) -> Job:
+        """Run WORK(progress) in a thread; the callables are called in the window's thread."""
+        self.cancel(name)
+        job = Job(name, work, self)
+        for signal, slot in (
+            (job.done, on_done), (job.failed, on_error), (job.stepped, on_step), (job.logged, on_log), (job.ended, on_end),
+        ):  # fmt: skip
+            if slot is not None:
+                signal.connect(slot)
+        job.ended.connect(lambda: self._ended(job))
+        self._running[name] = job
+        job.start()
+        self.changed.emit()
+        return job
+
+    def running(self, name: str) -> bool:
+        return name in self._running
+
+    def any_running(self) -> bool:
+        return bool(self._running)
+
+    def cancel(self, name: str) -> None:
+        job = self._running.pop(name, None)
+        if job is not None:
+            self._leaving.add(job)
+            job.cancel()
+            self.changed.emit()
+
+    def close(self, limit_s: float = 3.0) -> tuple[str, ...]:
+        """Cancel everything and wait; names of jobs that did not stop in time."""
+        for name in tuple(self._running):
+            self.cancel(name)
+        return tuple(job.name for job in tuple(self._leaving) if not job.wait(limit_s))
+
+    def _ended(self, job: Job) -> None:
+        if self._running.get(job.name) is job:
+            del self._running[job.name]
+        self._leaving.discard(job)
+        job.deleteLater()
+        self.changed.emit()

@@ -1,0 +1,17 @@
+"""The page "frameworks"."""
+
+from __future__ import annotations
+
+from advisor_gui.ui.pages.base import Page, label
+
+
+class FrameworksPage(Page):
+    name = "frameworks"
+
+    def build(self) -> None:
+        self.title = label("", size="title")
+        self.column.addWidget(self.title)
+        self.column.addStretch(1)
+
+    def say(self) -> None:
+        self.title.setText(self.context.words("main.frameworks"))

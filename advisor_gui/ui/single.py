@@ -1,0 +1,56 @@
+"""One window a user: a second start hands its file to the first and ends."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from advisor_gui.session import Folders
+
+LIMIT_BYTES = 8192
+
+
+def name(places: Folders) -> str:
+    """The socket's name: one for each user and each settings folder."""
+    return "stackfit-" + hashlib.sha256(str(places.config).encode()).hexdigest()[:16]
+
+
+def handed_over(places: Folders, file: str | None) -> bool:
+    """True where a window of this user is open already and took FILE."""
+    socket = QLocalSocket()
+    socket.connectToServer(name(places))
+    if not socket.waitForConnected(150):
+        return False
+    socket.write((str(Path(file).resolve()) if file else "").encode() + b"\n")
+    taken = socket.waitForBytesWritten(500)
+    socket.disconnectFromServer()
+    return bool(taken)
+
+
+class Listener(QObject):
+    """Waits for later starts. Only this user can reach the socket."""
+
+    def __init__(self, places: Folders, on_file: Callable[[str | None], None]) -> None:
+        super().__init__()
+        self._on_file = on_file
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        QLocalServer.removeServer(name(places))
+        self._server.listen(name(places))
+        self._server.newConnection.connect(self._connected)
+
+    def _connected(self) -> None:
+        socket = self._server.nextPendingConnection()
+        if socket is None:
+            return
+        socket.readyRead.connect(lambda: self._read(socket))
+        socket.disconnected.connect(socket.deleteLater)
+
+    def _read(self, socket: QLocalSocket) -> None:
+        if socket.canReadLine():
+            line = bytes(socket.readLine(LIMIT_BYTES).data()).decode("utf-8", "replace").strip()
+            self._on_file(line or None)

@@ -1,0 +1,44 @@
+"""The labels of the window by key, in the language that is chosen, changeable while the program runs."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import msgspec
+from PySide6.QtCore import QObject, Signal
+
+from knowledge.text import Text
+
+
+def load() -> dict[str, Text]:
+    """All labels: each file of `i18n/` holds {key: {en, zh}}; the key is `file.key`."""
+    found: dict[str, Text] = {}
+    for file in sorted((resources.files("advisor_gui.ui") / "i18n").iterdir(), key=lambda f: f.name):
+        if file.name.endswith(".json"):
+            page = msgspec.json.decode(file.read_bytes(), type=dict[str, Text])
+            found |= {f"{file.name[:-5]}.{key}": text for key, text in page.items()}
+    return found
+
+
+class Words(QObject):
+    """Says labels and Texts in the chosen language; `changed` asks every page to say its own again."""
+
+    changed = Signal()
+
+    def __init__(self, language: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.language = language
+        self._labels = load()
+
+    def choose(self, language: str) -> None:
+        if language != self.language:
+            self.language = language
+            self.changed.emit()
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The label of KEY with its {names} filled. A missing key is a programming error and raises KeyError."""
+        said = self._labels[key].said(self.language)
+        return said.format(**{k: self.text(v) if isinstance(v, Text) else v for k, v in values.items()}) if values else said
+
+    def text(self, value: Text) -> str:
+        return value.said(self.language)
