@@ -40,11 +40,13 @@ def run(
     on_stdout: Callable[[str], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
     keep_bytes: int = KEEP_BYTES,
+    end: Callable[[subprocess.Popen[bytes]], None] | None = None,
 ) -> Done:
     """ARGV as a child in a process group of its own; returns within LIMIT_S plus half a second, the group ended.
 
     `on_stdout` and `on_stderr` receive whole lines as they come (from reader threads). Output beyond `keep_bytes`
-    per stream is read and dropped, so that a flooding child neither blocks nor fills memory.
+    per stream is read and dropped, so that a flooding child neither blocks nor fills memory. `end`: how the group is
+    ended where there is a better way than `end_group`.
     """
     began = time.perf_counter()
     try:
@@ -73,7 +75,7 @@ def run(
                 continue
             break
     # Always: a child that exited may have left grandchildren that hold our pipes or go on working.
-    end_group(process)
+    (end or end_group)(process)
     for reader in readers:
         reader.join(timeout=0.5)
     for pipe in (process.stdout, process.stderr):
