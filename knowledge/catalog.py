@@ -54,6 +54,8 @@ class BuildPackage(Base, kw_only=True):
     index: str | None = None
     import_name: str | None = None
     download_mb: float | None = None
+    source_only: bool = False  # no wheel: built on the machine, never covered by an only-binary guard
+    build_isolation: bool = True  # False: its build needs torch, so it is installed after it without build isolation
 
 
 class Build(Base, kw_only=True):
