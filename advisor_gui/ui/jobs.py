@@ -17,6 +17,7 @@ class Job(QObject):
 
     stepped = Signal(object, object)  # Text, share or None
     logged = Signal(str)
+    parted = Signal(object)
     done = Signal(object)
     failed = Signal(object)  # the exception
     ended = Signal()
@@ -27,7 +28,7 @@ class Job(QObject):
         self.name = name
         self.cancelled = False
         self._work = work
-        self.progress = Progress(on_step=self._step, on_log=self._log)
+        self.progress = Progress(on_step=self._step, on_log=self._log, on_part=self._part)
         self._finished.connect(self._finish, Qt.ConnectionType.QueuedConnection)
         self._thread = threading.Thread(target=self._run, name=f"job-{name}", daemon=True)
 
@@ -51,6 +52,10 @@ class Job(QObject):
     def _log(self, line: str) -> None:
         if not self.cancelled:
             self.logged.emit(line)
+
+    def _part(self, value: object) -> None:
+        if not self.cancelled:
+            self.parted.emit(value)
 
     def _run(self) -> None:
         try:
@@ -92,13 +97,15 @@ class Jobs(QObject):
         on_error: Callable[[BaseException], None] | None = None,
         on_step: Callable[[Text, float | None], None] | None = None,
         on_log: Callable[[str], None] | None = None,
+        on_part: Callable[[Any], None] | None = None,
         on_end: Callable[[], None] | None = None,
     ) -> Job:
         """Run WORK(progress) in a thread; the callables are called in the window's thread."""
         self.cancel(name)
         job = Job(name, work, self)
         for signal, slot in (
-            (job.done, on_done), (job.failed, on_error), (job.stepped, on_step), (job.logged, on_log), (job.ended, on_end),
+            (job.done, on_done), (job.failed, on_error), (job.stepped, on_step), (job.logged, on_log), (job.parted, on_part),
+            (job.ended, on_end),
         ):  # fmt: skip
             if slot is not None:
                 signal.connect(slot)

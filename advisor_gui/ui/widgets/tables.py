@@ -1,0 +1,125 @@
+"""The tables of the Machine page: Python environments, and all facts with their sources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from PySide6.QtCore import QSortFilterProxyModel, Qt
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from advisor_gui.ui.context import Context
+from knowledge.facts import MachineProfile, Python
+
+if TYPE_CHECKING:
+    from knowledge.catalog import Catalog
+
+ROWS = 12  # a table in a scrolling page shows at most so many and then scrolls by itself
+
+
+class Table(QTableView):
+    """A read-only table with a text filter over all columns."""
+
+    headings: tuple[str, ...] = ()
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+        self.source = QStandardItemModel(0, len(self.headings), self)
+        self.proxy = QSortFilterProxyModel(self)
+        self.proxy.setSourceModel(self.source)
+        self.proxy.setFilterKeyColumn(-1)
+        self.proxy.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.setModel(self.proxy)
+        self.setSortingEnabled(True)
+        self.setAlternatingRowColors(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setTabKeyNavigation(False)
+        self.verticalHeader().hide()
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
+        self.horizontalHeader().setStretchLastSection(True)
+        context.words.changed.connect(self.say)
+        self.say()
+
+    def say(self) -> None:
+        self.source.setHorizontalHeaderLabels([self.context.words(key) for key in self.headings])
+
+    def filter(self, text: str) -> None:
+        self.proxy.setFilterFixedString(text.strip())
+        self._fit()
+
+    def show_rows(self, rows: list[list[str]]) -> None:
+        self.source.setRowCount(0)
+        for row in rows:
+            items = [QStandardItem(word) for word in row]
+            for item in items:
+                item.setToolTip(item.text() if len(item.text()) > 40 else "")
+            self.source.appendRow(items)
+        header = self.horizontalHeader()
+        for column in range(len(self.headings) - 1):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        self._fit()
+
+    def _fit(self) -> None:
+        rows = min(max(1, self.proxy.rowCount()), ROWS)
+        height = self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4
+        self.setFixedHeight(height)
+
+
+class EnvironmentTable(Table):
+    headings = ("machine.column_version", "machine.column_kind", "machine.column_frameworks", "machine.column_path")
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._shown: object = None
+
+    def show_pythons(self, pythons: tuple[Python, ...], catalog: Catalog | None) -> None:
+        if self._shown == (pythons, catalog is None):
+            return
+        self._shown = (pythons, catalog is None)
+        wanted = {f.packages[0].lower() for f in catalog.frameworks.values() if f.packages} if catalog else set()
+        rows = []
+        for python in pythons:
+            held = [
+                f"{p.name} {p.version}" for p in python.packages or () if p.name.lower().replace("_", "-") in wanted and p.version
+            ]
+            version = " ".join(w for w in (python.version or "?", "(free-threaded)" if python.free_threaded else "") if w)
+            rows.append([version, python.kind or "", ", ".join(held), python.path or ""])
+        self.show_rows(rows)
+
+
+class FactTable(Table):
+    headings = ("machine.column_fact", "machine.column_value", "machine.column_source")
+
+    def show_machine(self, machine: MachineProfile) -> None:
+        body = msgspec.to_builtins(machine)
+        rows = []
+        for part in ("system", "cpu", "memory", "disk", "accelerators", "software", "network"):
+            rows += [[key, value, self._source(machine, key)] for key, value in leaves(body.get(part), part)]
+        self.show_rows(rows)
+
+    def _source(self, machine: MachineProfile, key: str) -> str:
+        """The source of KEY or of the nearest fact above it."""
+        while key:
+            if key in machine.sources:
+                return machine.sources[key]
+            key = key.rpartition(".")[0]
+        return ""
+
+
+def leaves(value: Any, path: str) -> list[tuple[str, str]]:
+    """Dotted key and text of every known value below VALUE; what is not known is left out."""
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in leaves(inner, f"{path}.{key}")]
+    if isinstance(value, (list, tuple)):
+        if all(not isinstance(v, (dict, list)) for v in value):
+            return [(path, ", ".join(str(v) for v in value))] if value else []
+        return [leaf for place, inner in enumerate(value) for leaf in leaves(inner, f"{path}.{place}")]
+    return [(path, str(value))]
