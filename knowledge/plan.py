@@ -96,6 +96,21 @@ class PackageSettings(Base, kw_only=True):
     no_index: bool = False
     trusted_hosts: tuple[str, ...] = ()
     timeout_s: float | None = None
+    no_proxy: str | None = None
+    # uv reads none of pip's files and variables; these are its own, in the same words.
+    uv_index_url: str | None = None
+    uv_extra_index_urls: tuple[str, ...] = ()
+    uv_find_links: tuple[str, ...] = ()
+    uv_constraints: tuple[str, ...] = ()
+    uv_no_index: bool = False
+    uv_trusted_hosts: tuple[str, ...] = ()
+    uv_certificate: str | None = None
+    uv_system_certificates: bool | None = None
+    uv_proxy: str | None = None
+    uv_timeout_s: float | None = None
+    uv_index_strategy: str | None = None
+    conda_channels: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # settings that are there and could not be used, each with its place
     sources: dict[str, str] = {}
 
 
