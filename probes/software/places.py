@@ -34,6 +34,7 @@ class Machine:
         self._listings: dict[str, Reading] = {}
         self._links: dict[str, str | None] = {}
         self._configurations: dict[str, Reading] = {}
+        self._path_known: bool | None = None
         self.home = self.variable("USERPROFILE") or self.variable("HOME") if self.windows else self.variable("HOME")
         cwd = host.call("cwd")
         self.cwd = cwd.text if cwd.ok else None
@@ -68,6 +69,12 @@ class Machine:
     def children(self, folder: str) -> list[str]:
         """Paths in FOLDER, the first thousand; none where it cannot be listed."""
         return [self.join(folder, name) for name in self.listing(folder).names[:MAX_CHILDREN]]
+
+    def path_known(self) -> bool:
+        """Whether the folders of PATH could be listed, so that a program that is not found is known to be absent."""
+        if self._path_known is None:
+            self._path_known = any(self.listing(folder).ok for folder in program_folders(self))
+        return self._path_known
 
     def configuration(self, prefix: str) -> Reading:
         """The file pyvenv.cfg of PREFIX, which every virtual environment has; asked once."""
