@@ -1,0 +1,215 @@
+"""The estimate: model, work and machine together, the layout that is best, its memory, and what can be done."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from knowledge.answers import Answers
+from knowledge.facts import Accelerator, Evidence, Finding, MachineProfile
+from knowledge.remedies import remedy
+from knowledge.sizing import advice, budget, layout, models, parts, verdict, work
+from knowledge.sizing.budget import Budget
+from knowledge.sizing.description import ModelDescription
+from knowledge.sizing.layout import Layout
+from knowledge.sizing.parts import Parts
+from knowledge.sizing.work import Work
+from knowledge.text import Text
+from knowledge.verdicts import Assumption, MemoryEstimate, MemoryPlan
+
+GOOD = ("fits", "tight")
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """All that an estimate stands on."""
+
+    model: ModelDescription
+    work: Work
+    budget: Budget
+    devices: int
+    per_node: int
+    assumptions: tuple[Assumption, ...] = ()
+
+
+def estimate(
+    machine: MachineProfile,
+    answers: Answers,
+    catalog: Any = None,
+    *,
+    model: ModelDescription | None = None,
+    device: Accelerator | Literal["cpu"] | None = None,
+    today: Any = None,
+) -> MemoryEstimate | None:
+    """Memory per device for the model in ANSWERS (or MODEL) on MACHINE; None where no model is named.
+
+    DEVICE pins the accelerator, or the processor; without it the best accelerator is taken. CATALOG and TODAY are
+    not needed today. Raises BadInput for numbers that no model or machine has.
+    """
+    found = case(machine, answers, model=model, device=device)
+    if found is None:
+        return None
+    chosen, shown = choose(found)
+    return _said(found, chosen, shown)
+
+
+def case(
+    machine: MachineProfile,
+    answers: Answers,
+    *,
+    model: ModelDescription | None = None,
+    device: Accelerator | Literal["cpu"] | None = None,
+) -> Case | None:
+    """Inputs of an estimate, resolved; None where no model is named."""
+    if model is None:
+        model = models.of_answers(answers)
+    if model is None:
+        return None
+    found = budget.budget(machine, device)
+    cluster = answers.cluster
+    devices, per_node = found.devices, found.devices
+    if cluster is not None and (cluster.nodes or cluster.gpus_per_node) and found.where != "cpu":
+        per_node = cluster.gpus_per_node or found.devices
+        devices = per_node * (cluster.nodes or 1)
+    what, notes = work.resolve(answers, model, cpu=found.where == "cpu")
+    what = msgspec.structs.replace(what, cpu=found.where == "cpu")
+    return Case(
+        model=model, work=what, budget=found, devices=max(1, devices), per_node=max(1, per_node),
+        assumptions=(*found.assumptions, *notes),
+    )  # fmt: skip
+
+
+def layouts(found: Case) -> list[Layout]:
+    if found.work.trains:
+        return layout.for_training(found.work, found.devices, found.per_node)
+    return layout.for_inference(found.model, found.work, found.devices, found.per_node)
+
+
+def choose(found: Case) -> tuple[Layout, Parts]:
+    """The layout that spreads least among those that fit; else the first that is tight; else the one needing least."""
+    sized = [(one, parts.parts(found.model, found.work, one, found.budget.where)) for one in layouts(found)]
+    for wanted in GOOD:
+        for one, needed in sized:
+            if verdict.verdict(needed, found.budget) == wanted:
+                return one, needed
+    if found.budget.available_bytes is None:
+        return sized[0]
+    return min(sized, key=lambda pair: pair[1].total)
+
+
+def fits(found: Case) -> bool:
+    """Whether some layout holds the work, be it tightly."""
+    return verdict.verdict(choose(found)[1], found.budget) in GOOD
+
+
+def _said(found: Case, chosen: Layout, needed: Parts) -> MemoryEstimate:
+    outcome = verdict.verdict(needed, found.budget)
+    model, what = found.model, found.work
+    findings: list[Finding] = []
+    subject = model.name or "model"
+    whole = layouts(found)[0]
+    if outcome in ("exceeds", "tight"):
+        offers = advice.remedies(found, chosen, needed)
+        said = verdict.finding(outcome, needed, found.budget, subject, offers)
+        if said is not None:
+            findings.append(said)
+    findings += _sharing(found, chosen, whole, subject)
+    findings += _devices(found, chosen, subject)
+    assumptions = [*found.assumptions]
+    if not model.exact:
+        assumptions += [Assumption(fact="model", assumed=_shape(model), because=note) for note in model.notes]
+    offloads = advice.offload_host(found, chosen)
+    return MemoryEstimate(
+        method=what.method, components=needed.components(), host_bytes=None if offloads is None else round(offloads),
+        total_bytes=sum(msgspec.structs.astuple(needed.components())), low_bytes=round(needed.low),
+        high_bytes=round(needed.high), available_bytes=found.budget.available_bytes, verdict=outcome,
+        plan=_plan(found, chosen), assumptions=tuple(assumptions), findings=tuple(findings),
+    )  # fmt: skip
+
+
+def _plan(found: Case, chosen: Layout) -> MemoryPlan:
+    what = found.work
+    from knowledge.sizing import inverse
+
+    context = concurrency = batch = None
+    if found.budget.available_bytes is not None:
+        if what.trains:
+            batch = inverse.largest_batch(found, chosen)
+        elif found.model.cache_layers:
+            context = inverse.largest_context(found, chosen)
+            concurrency = inverse.largest_concurrency(found, chosen)
+    return MemoryPlan(
+        tensor_parallel=chosen.tensor, data_parallel=chosen.data, pipeline_parallel=chosen.pipeline,
+        sharding=chosen.sharding, offload=chosen.offload, max_batch=batch or None, max_context=context or None,
+        max_concurrency=concurrency or None,
+        weight_format="nf4" if what.method == "qlora" else what.weight_format if what.method == "infer" else what.precision,
+    )  # fmt: skip
+
+
+def _shape(model: ModelDescription) -> str:
+    return f"{model.layers} layers, hidden {model.hidden}, {model.kv_heads} key-value heads, vocabulary {model.vocab}"
+
+
+def _sharing(found: Case, chosen: Layout, whole: Layout, subject: str) -> list[Finding]:
+    """memory.not_sharded: a whole copy on each device does not fit, however many devices there are."""
+    if not found.work.trains or found.devices < 2 or found.budget.available_bytes is None:
+        return []
+    alone = parts.parts(found.model, found.work, whole, found.budget.where)
+    if alone.total <= found.budget.available_bytes:
+        return []
+    spread = chosen.sharding is not None
+    quantised = found.work.method == "qlora"
+    need, have = verdict.gib(alone.total), verdict.gib(found.budget.available_bytes)
+    if quantised:
+        text = Text(
+            f"Data parallelism and ZeRO keep all 4-bit weights on each of the {found.devices} devices: {need} GiB on a "
+            f"device with {have} GiB. The memory of several devices does not add up that way; FSDP splits the weights.",
+            f"数据并行和 ZeRO 会在 {found.devices} 个设备上各保留一份完整的 4 位权重：每个 {have} GiB 的设备上需要 {need} GiB。"
+            "这样多个设备的显存并不能相加；FSDP 才会拆分权重。",
+        )
+    else:
+        text = Text(
+            f"Plain data parallelism keeps all states on each of the {found.devices} devices: {need} GiB on a device "
+            f"with {have} GiB. Sharding (FSDP or ZeRO-3) splits them.",
+            f"普通数据并行会在 {found.devices} 个设备上各保留一份完整状态：每个 {have} GiB 的设备上需要 {need} GiB。"
+            "分片（FSDP 或 ZeRO-3）会把它们拆开。",
+        )
+    method = "FSDP" if quantised or chosen.sharding == "fsdp" else "ZeRO-3"
+    offer = (remedy("shard", {"devices": str(found.devices), "method": method}),)
+    evidence = (Evidence(fact=f"{found.devices} devices of {found.budget.available_bytes} bytes", source="machine"),)
+    return [Finding(code="memory.not_sharded", severity="info" if spread else "warning", subject=subject, because=text,
+                    evidence=evidence, remedies=offer)]  # fmt: skip
+
+
+def _devices(found: Case, chosen: Layout, subject: str) -> list[Finding]:
+    """accel.count_mismatch where heads cannot be split by the number of devices; accel.mixed where cards differ."""
+    said: list[Finding] = []
+    model, devices = found.model, min(found.devices, found.per_node)
+    splits = found.work.method == "infer" and found.work.engine in ("server", "unknown") and model.vocab
+    if splits and devices > 1 and not layout.divides(model, devices):
+        even = max(t for t in range(1, devices) if layout.divides(model, t))
+        text = Text(
+            f"{model.heads} attention heads ({model.kv_heads} for keys and values) cannot be split over {devices} devices; "
+            f"tensor parallel {even} is possible (--tensor-parallel-size {even}), or pipeline parallel over all.",
+            f"{model.heads} 个注意力头（键值头 {model.kv_heads} 个）无法均分到 {devices} 个设备；可用张量并行 {even}"
+            f"（--tensor-parallel-size {even}），或在全部设备上使用流水线并行。",
+        )
+        evidence = (Evidence(fact=f"{model.heads} heads, {devices} devices", source="answers"),)
+        said.append(
+            Finding(code="accel.count_mismatch", severity="warning", subject=subject, because=text, evidence=evidence,
+                    remedies=(remedy("shard", {"devices": str(even), "method": "tensor parallel"}),))
+        )  # fmt: skip
+    if found.budget.other_devices and found.devices <= found.budget.devices and found.budget.device is not None:
+        name = found.budget.device.name or found.budget.device.vendor
+        text = Text(
+            f"The machine holds different GPUs; the plan uses {found.budget.devices} x {name}, since the smallest card "
+            "of a mixed set would limit all.",
+            f"这台机器装有不同的 GPU；方案使用 {found.budget.devices} 个 {name}，因为混用时最小的一块会限制全部。",
+        )
+        said.append(Finding(code="accel.mixed", severity="info", subject=name, because=text))
+    if found.budget.where in ("shared", "unified") and found.budget.assumptions:
+        note = found.budget.assumptions[0]
+        name = found.budget.device.name if found.budget.device is not None else None
+        said.append(Finding(code="accel.memory_shared", severity="info", subject=name or subject, because=note.because,
+                            evidence=(Evidence(fact=f"{note.fact} = {note.assumed} bytes", source="assumed"),)))  # fmt: skip
+    return said

@@ -1,0 +1,174 @@
+"""What is to be run: method, numbers and formats, each stated by the user or assumed and said so."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from knowledge.answers import Answers
+from knowledge.documents import BadInput
+from knowledge.facts import Base
+from knowledge.sizing import formats
+from knowledge.sizing.description import ModelDescription
+from knowledge.text import Text
+from knowledge.verdicts import Assumption
+
+WorkMethod = Literal["full", "lora", "qlora", "infer"]
+Engine = Literal["server", "llama.cpp", "eager", "unknown"]
+
+SERVERS = ("vllm", "sglang", "tensorrt-llm", "lmdeploy", "text-generation-inference", "triton-inference-server",
+           "ray-serve", "kserve", "bentoml")  # fmt: skip
+LLAMA_CPP = ("llama-cpp", "ollama", "lm-studio", "lemonade", "mlx", "mlc-llm", "onnxruntime-genai", "foundry-local")
+EAGER = ("transformers", "pytorch", "accelerate", "peft", "onnxruntime", "optimum", "openvino", "torch-compile")
+# Trainers that keep a whole copy of the model on each device.
+REPLICATING = ("ddp", "horovod", "unsloth", "stable-baselines3", "keras", "tensorflow", "mxnet", "mlx")
+ZERO_ONLY = ("deepspeed",)
+INFERENCE_SCENARIOS = ("llm-serving", "production-serving", "edge-inference")
+
+# Bytes of optimizer state per trained parameter: AdamW 8, 8-bit AdamW 2, SGD with momentum 4
+# (https://github.com/huggingface/transformers model_memory_anatomy, read 2026-11-30). Lion and Muon keep one moment.
+OPTIMIZERS = {
+    "adamw": 8.0, "adam": 8.0, "adamw_torch": 8.0, "adamw_torch_fused": 8.0, "adamw_hf": 8.0, "paged_adamw": 8.0,
+    "paged_adamw_32bit": 8.0, "adamw_8bit": 2.03, "adam_8bit": 2.03, "adamw_bnb_8bit": 2.03, "paged_adamw_8bit": 2.03,
+    "sgd": 0.0, "sgd_momentum": 4.0, "momentum": 4.0, "rmsprop": 4.0, "adagrad": 4.0, "lion": 4.0, "lion_8bit": 1.02,
+    "paged_lion_8bit": 1.02, "muon": 4.0, "adafactor": 0.05, "came": 0.1, "lomo": 0.0, "galore": 1.0, "apollo": 0.5,
+}  # fmt: skip
+
+LIMIT_TOKENS = 100_000_000
+
+
+class Work(Base, kw_only=True):
+    method: WorkMethod
+    precision: Literal["bf16", "fp16", "fp32", "fp8"] = "bf16"
+    sequence_length: int = 2048
+    batch_size: int = 1
+    checkpointing: bool = True
+    optimizer: str = "adamw"
+    optimizer_bytes: float = 8.0
+    rank: int = 16
+    concurrency: int = 1
+    context_length: int = 4096
+    weight_format: str = "bf16"
+    kv_bits: int = 16
+    engine: Engine = "unknown"
+    framework: str | None = None
+    eager_attention: bool = False
+    cpu: bool = False
+    pure: bool = False  # weights, gradients and optimizer states in the computing precision alone
+
+    @property
+    def element_bytes(self) -> int:
+        return 4 if self.precision == "fp32" else 2
+
+    @property
+    def mixed(self) -> bool:
+        """32-bit weights that are computed with in 16 bits, as full training does."""
+        return self.precision != "fp32" and self.method == "full" and not self.pure
+
+    @property
+    def trains(self) -> bool:
+        return self.method != "infer"
+
+
+def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> tuple[Work, tuple[Assumption, ...]]:
+    """The work that ANSWERS describe for MODEL, with what had to be assumed. Raises BadInput for absurd numbers."""
+    training, serving = answers.training, answers.serving
+    notes: list[Assumption] = []
+    method: WorkMethod
+    if training.method == "scratch":
+        method = "full"
+    elif training.method is not None:
+        method = training.method
+    elif answers.scenario in INFERENCE_SCENARIOS or _serves(answers):
+        method = "infer"
+    elif answers.scenario == "llm-finetuning":
+        method = "lora"
+        notes.append(_assumed("training.method", "lora", "LoRA is the usual way to fine-tune.", "LoRA 是常用的微调方式。"))
+    else:
+        method = "full"
+        notes.append(_assumed("training.method", "full", "No method was chosen, so all weights are trained.",
+                              "未选择方法，因此按训练全部权重计算。"))  # fmt: skip
+
+    precision = training.precision
+    if precision is None:
+        precision = "fp32" if cpu and method != "infer" else "bf16"
+        if method != "infer":
+            notes.append(_assumed("training.precision", precision, "This is the usual precision on such a device.",
+                                  "这是此类设备上的常用精度。"))  # fmt: skip
+    sequence = _number("training.sequence_length", training.sequence_length)
+    if sequence is None:
+        sequence = min(2048, model.max_context or 2048) if model.vocab else model.max_context or 1024
+        if method != "infer":
+            notes.append(_assumed("training.sequence_length", str(sequence), "No length was stated.", "未说明序列长度。"))
+    batch = _number("training.batch_size", training.batch_size)
+    if batch is None:
+        batch = 1
+        if method != "infer":
+            notes.append(_assumed("training.batch_size", "1", "The smallest batch needs the least memory.",
+                                  "批大小为 1 时所需内存最少。"))  # fmt: skip
+    checkpointing = training.gradient_checkpointing
+    if checkpointing is None:
+        checkpointing = model.parameters >= 1_000_000_000
+        if method != "infer":
+            notes.append(_assumed(
+                "training.gradient_checkpointing", "true" if checkpointing else "false",
+                "Models of a billion parameters and more are usually trained with recomputation.",
+                "十亿参数以上的模型通常开启梯度检查点。",
+            ))  # fmt: skip
+    optimizer = (training.optimizer or "adamw").strip().lower().replace("-", "_")
+    per_parameter = OPTIMIZERS.get(optimizer)
+    if per_parameter is None:
+        notes.append(_assumed("training.optimizer", "adamw", f"{training.optimizer!r:.40} is not known here.",
+                              f"此处不认识 {training.optimizer!r:.40}。"))  # fmt: skip
+        optimizer, per_parameter = "adamw", 8.0
+    rank = _number("training.rank", training.rank) or 16
+    if method in ("lora", "qlora") and training.rank is None:
+        notes.append(_assumed("training.rank", "16", "Adapters on all linear layers, of rank 16.",
+                              "适配器加在全部线性层上，秩为 16。"))  # fmt: skip
+
+    context = _number("serving.context_length", serving.context_length)
+    if context is None:
+        context = min(4096, model.max_context or 4096)
+        if method == "infer" and model.cache_layers:
+            notes.append(_assumed("serving.context_length", str(context), "No context was stated.", "未说明上下文长度。"))
+    concurrency = _number("serving.concurrency", serving.concurrency) or 1
+    if context * concurrency > LIMIT_TOKENS or sequence * batch > LIMIT_TOKENS:
+        raise BadInput(f"Length times batch is more than {LIMIT_TOKENS} tokens at once, which no machine holds.")
+    stated = serving.weight_format is not None or serving.weight_bits is not None
+    weight_format = formats.named(serving.weight_format, serving.weight_bits)
+    if not stated and method == "infer":
+        weight_format = model.weight_format or ("fp32" if training.precision == "fp32" else "bf16")
+        notes.append(_assumed("serving.weight_format", weight_format, "Weights as they are usually published.",
+                              "按通常发布的权重格式计算。"))  # fmt: skip
+    kv_bits = serving.kv_bits or 16
+    if not 2 <= kv_bits <= 32:
+        raise BadInput(f"key `serving.kv_bits`: found {kv_bits}, allowed are 2 to 32.")
+    work = Work(
+        method=method, precision=precision, sequence_length=sequence, batch_size=batch, checkpointing=checkpointing,
+        optimizer=optimizer, optimizer_bytes=per_parameter, rank=rank, concurrency=concurrency,
+        context_length=context, weight_format=weight_format, kv_bits=kv_bits, engine=engine(answers.framework),
+        framework=answers.framework, cpu=cpu,
+    )  # fmt: skip
+    return work, tuple(notes)
+
+
+def engine(framework: str | None) -> Engine:
+    if framework in SERVERS:
+        return "server"
+    if framework in LLAMA_CPP:
+        return "llama.cpp"
+    return "eager" if framework in EAGER else "unknown"
+
+
+def _serves(answers: Answers) -> bool:
+    serving = answers.serving
+    return any(v is not None for v in (serving.concurrency, serving.context_length, serving.weight_bits, serving.weight_format))
+
+
+def _number(name: str, value: int | None) -> int | None:
+    if value is not None and not 1 <= value <= LIMIT_TOKENS:
+        raise BadInput(f"key `{name}`: found {value}, allowed are 1 to {LIMIT_TOKENS}.")
+    return value
+
+
+def _assumed(fact: str, value: str, en: str, zh: str) -> Assumption:
+    return Assumption(fact=fact, assumed=value, because=Text(en, zh))
