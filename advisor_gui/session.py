@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from knowledge import documents
-from knowledge.answers import Answers
+from knowledge.answers import Answers, Model
 from knowledge.documents import BadInput
 from knowledge.facts import Finding, MachineProfile
 from knowledge.text import Text, plain
@@ -286,6 +286,19 @@ def size(knowledge: Catalog, machine: MachineProfile, answers: Answers, model_fi
     if found is None:
         raise BadInput("no model is named: give --model 7B, a model file, or model.params in the answers file.")
     return found
+
+
+def model_answers(path: str) -> Model:
+    """The shape that a model file tells, as answers. Raises BadInput."""
+    from knowledge import sizing
+    from probes import model_files
+
+    found = sizing.describe(model_files.read(path))
+    return Model(
+        name=found.name, params=found.params, file=Path(path).name, layers=found.layers, hidden=found.hidden,
+        heads=found.heads, kv_heads=found.kv_heads, vocab=found.vocab, experts=found.experts,
+        active_params=found.active_params,
+    )  # fmt: skip
 
 
 def package_settings(progress: Progress | None = None) -> PackageSettings:
