@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from probes import native
@@ -20,7 +21,7 @@ SCAN_LIMIT_BYTES = 64_000_000
 def cwd(_arguments: str) -> str:
     """The folder this program was started in."""
     try:
-        return os.getcwd()
+        return str(Path.cwd())
     except OSError as error:  # the folder was removed under us
         raise native.CallFailed(str(error), "missing") from error
 

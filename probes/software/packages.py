@@ -125,9 +125,7 @@ def merged(groups: Iterable[dict[str, str | None]]) -> tuple[Package, ...]:
     seen: dict[str, str | None] = {}
     for group in groups:
         for name, version in group.items():
-            if name not in seen:
-                seen[name] = version
-            elif seen[name] is None:
+            if name not in seen or seen[name] is None:
                 seen[name] = version
     return tuple(Package(name=name, version=seen[name]) for name in sorted(seen)[:MAX_PACKAGES])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ntpath
 import posixpath
 import re
+import time
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -13,6 +14,7 @@ import msgspec
 from probes.host import Host, Reading
 
 MAX_CHILDREN = 1000
+SEARCH_LIMIT_S = 4.0
 PROJECT_FOLDERS = (
     "projects", "Projects", "project", "src", "code", "Code", "work", "dev", "Developer", "git", "repos", "workspace",
     "PycharmProjects", "source/repos", "venvs", ".venvs", "envs", "github",
@@ -31,6 +33,7 @@ class Machine:
         self.windows = host.os == "windows"
         self.paths: ModuleType = ntpath if self.windows else posixpath
         self.separator = "\\" if self.windows else "/"
+        self._began = time.monotonic()
         self._listings: dict[str, Reading] = {}
         self._links: dict[str, str | None] = {}
         self._configurations: dict[str, Reading] = {}
@@ -69,6 +72,10 @@ class Machine:
     def children(self, folder: str) -> list[str]:
         """Paths in FOLDER, the first thousand; none where it cannot be listed."""
         return [self.join(folder, name) for name in self.listing(folder).names[:MAX_CHILDREN]]
+
+    def late(self) -> bool:
+        """Whether the search has taken longer than it may; a recording has all the time."""
+        return not self.host.recorded and time.monotonic() - self._began > SEARCH_LIMIT_S
 
     def path_known(self) -> bool:
         """Whether the folders of PATH could be listed, so that a program that is not found is known to be absent."""
@@ -197,6 +204,8 @@ def project_environments(machine: Machine) -> Iterator[Place]:
         if machine.host.os == "macos" and machine.home and _asks(machine, container) and container != machine.cwd:
             continue
         for project in (container, *machine.children(container)):
+            if machine.late():
+                return
             if machine.host.os == "macos" and _asks(machine, project) and project != machine.cwd:
                 continue
             if machine.configuration(project).ok:
@@ -212,14 +221,12 @@ def project_environments(machine: Machine) -> Iterator[Place]:
 def installations(machine: Machine) -> Iterator[Place]:
     """Whole Pythons that stand in a folder of their own: frameworks on a Mac, usual folders on Windows, /opt."""
     if machine.host.os == "macos":
-        frameworks = [("/Library/Frameworks/Python.framework/Versions", "framework")]
-        frameworks.append(("/Library/Developer/CommandLineTools/Library/Frameworks/Python3.framework/Versions", "system"))
-        frameworks.append(
-            (
-                "/Applications/Xcode.app/Contents/Developer/Library/Frameworks/Python3.framework/Versions",
-                "system",
-            )
-        )
+        inner = "Library/Frameworks/Python3.framework/Versions"
+        frameworks = [
+            ("/Library/Frameworks/Python.framework/Versions", "framework"),
+            (f"/Library/Developer/CommandLineTools/{inner}", "system"),
+            (f"/Applications/Xcode.app/Contents/Developer/{inner}", "system"),
+        ]
         for cellar in ("/opt/homebrew/opt", "/usr/local/opt"):
             for name in machine.listing(cellar).names:
                 if re.fullmatch(r"python(-freethreading)?(@\d[\d.]*)?", name):
@@ -278,7 +285,8 @@ def _tool_folders(machine: Machine) -> Iterator[tuple[str, str]]:
         cache = variable("XDG_CACHE_HOME") or join(home, ".cache")
         for base, inner, kind in (
             (data, "uv/python", "uv"), (data, "uv/tools", "uv-tool"), (data, "pipx/venvs", "pipx"),
-            (data, "virtualenvs", "venv"), (data, "mise/installs/python", "mise"), (cache, "pypoetry/virtualenvs", "poetry"),
+            (data, "virtualenvs", "venv"), (data, "mise/installs/python", "mise"),
+            (cache, "pypoetry/virtualenvs", "poetry"),
         ):  # fmt: skip
             yield join(base, inner), kind
         if machine.host.os == "macos":
