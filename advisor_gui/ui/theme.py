@@ -94,6 +94,7 @@ def style_sheet(t: Tokens) -> str:
     QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; padding: 4px; }}
     QFrame[kind="rail"] {{ background: {t.rail}; border: none; border-right: 1px solid {t.line}; }}
     QFrame[kind="card"] {{ background: {t.surface}; border: 1px solid {t.line}; border-radius: {RADIUS}px; }}
+    QFrame[kind="layer"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 6px; }}
     QFrame[kind="line"] {{ background: {t.line}; max-height: 1px; border: none; }}
     QLabel {{ background: transparent; }}
     QLabel[kind="muted"] {{ color: {t.muted}; }}
