@@ -358,6 +358,17 @@ def smoke(
     return result
 
 
+def runs(places: Folders, limit: int = 200) -> tuple[SmokeResult, ...]:
+    """Earlier smoke runs of this user, newest first."""
+    from probes.proof import history
+
+    path = places.data / "history.sqlite"
+    if not path.exists():
+        return ()
+    with history.History(path) as kept:
+        return kept.recent(limit)
+
+
 def report(
     machine: MachineProfile,
     answers: Answers,
