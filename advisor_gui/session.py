@@ -405,6 +405,30 @@ def write_report(value: Report, out: str, language: str) -> Path:
     return path
 
 
+def report_pages(value: Report, language: str) -> tuple[bytes, ...]:
+    """The pages of the report as PNG pictures."""
+    from advisor_gui.report import pdf_document
+
+    return pdf_document.pages(value, language)
+
+
+def write_starter(
+    found: Recommendation, answers: Answers, machine: MachineProfile, folder: Path, language: str
+) -> tuple[Path, ...]:
+    """A starter project for the chosen stack in FOLDER. Raises CouldNot where nothing was chosen or writing fails."""
+    from advisor_gui import starter
+
+    if found.chosen is None:
+        raise CouldNot(Text(
+            "No framework of this scenario fits this machine, so there is nothing to start from.",
+            "此场景下没有适合这台电脑的框架，因此无法生成起步项目。",
+        ))  # fmt: skip
+    try:
+        return tuple(starter.write(found, answers, machine, folder, language))
+    except OSError as error:
+        raise CouldNot(f"{folder}: cannot be written: {error.strerror or error}.") from None
+
+
 def default_language(environment: dict[str, str] | None = None) -> str:
     """zh where this system speaks Chinese, else en."""
     have = os.environ if environment is None else environment

@@ -97,6 +97,7 @@ def style_sheet(t: Tokens) -> str:
     QFrame[kind="layer"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 6px; }}
     QFrame[kind="line"] {{ background: {t.line}; max-height: 1px; border: none; }}
     QLabel {{ background: transparent; }}
+    QLabel[kind="sheet"] {{ background: #ffffff; border: 1px solid {t.line}; }}
     QLabel[kind="muted"] {{ color: {t.muted}; }}
     QLabel[kind="good"] {{ color: {t.good}; }}
     QLabel[kind="warn"] {{ color: {t.warn}; }}
