@@ -33,6 +33,7 @@ class InstallPackages(Base, kw_only=True, tag_field="step", tag="install_package
     index_id: str
     index_url: str | None = None
     extra: bool = False  # beside the default index, not instead of it
+    find_links: tuple[str, ...] = ()  # local folders or pages of wheels that this command needs beside the index
     no_deps: bool = False
 
 

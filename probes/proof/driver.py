@@ -158,6 +158,7 @@ def main(argv):
         en, zh = report.passed or ("The check ran to its end.", "检查已完整运行。")
         report._say(event="result", outcome="passed", en=en, zh=zh)
     stream.flush()
+    sys.stdout.flush()
     sys.stderr.flush()
     # Frameworks' threads and atexit hooks may hang or crash after the work is done; the answer is already written.
     os._exit(0)

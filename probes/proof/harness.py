@@ -101,7 +101,7 @@ def run_check(
     """Run CHECK with the Python at PYTHON_PATH. Never raises for what the check does: that is the result.
 
     ISOLATED: `-I`, for environments of our own; without it packages of the user's site folder count too, as they
-    do when the user starts that Python. PREFIX: arguments between the program and the script (a packaged program's own).
+    do when the user starts that Python. PREFIX: a packaged program's arguments before the script.
     """
     progress = progress or Progress()
     limits = limits or Limits(time_s=check.limit_s, memory_bytes=check.memory_bytes)

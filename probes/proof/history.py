@@ -174,7 +174,7 @@ class History:
             ]
             for measure in found.measures or (None,):
                 tail = [measure.id, repr(measure.value), measure.unit] if measure is not None else ["", "", ""]
-                # A leading sign would be read as a formula by a spreadsheet, and a run on a target is a stranger's file.
+                # A leading sign would be read as a formula by a spreadsheet, and a target's result is a stranger's.
                 writer.writerow([_plain(value) for value in (*about, *tail)])
         return out.getvalue()
 

@@ -42,6 +42,7 @@ def understand(output: str) -> Refusal:
     """The refusal in OUTPUT (standard error of uv or pip)."""
     detail = without_login(re.sub(r"\x1b\[[0-9;]*m", "", output).strip())
     flat = re.sub(r"\s+", " ", re.sub(r"(?m)^(Using Python|Resolved|Prepared|warning:) .*$", "", detail)).strip()
+    flat = flat.replace("stackfit-plan depends on", "you require")
     low = flat.lower()
     kind, subject = _kind(flat, low)
     return Refusal(kind=kind, subject=subject, text=_sentence(kind, subject, flat), detail=detail[:DETAIL_CHARACTERS])
@@ -92,6 +93,8 @@ def _kind(flat: str, low: str) -> tuple[Kind, str]:
         )
     if "failed to build" in low or "build backend returned an error" in low or "failed building wheel" in low:
         return "build_failed", _first(flat, r"Failed to build `([^`]+)`", r"building wheel for ([\w.-]+)")
+    if re.search(r"because there is no version of \S+ and", low):
+        return "no_version", _first(flat, r"there is no version of (\S+)")
     if re.search(r"depends? on", low) and ("unsatisfiable" in low or "conflict" in low):
         return "conflict", _first(
             flat,

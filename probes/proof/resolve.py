@@ -257,7 +257,7 @@ class _Question:
         names = [canonicalize_name(p.name) for p in self.plan.packages if p.index_id == index_id]
         local = [
             w
-            for w in variants.local_wheels(self.settings.find_links, python.short, names)
+            for w in variants.local_wheels(uv.merged(self.settings).find_links, python.short, names)
             if wanted is None or variants.of_version(w.version) == wanted
         ]
         if not local:
@@ -314,7 +314,11 @@ class _Question:
                 changed.append((f"{package.name} {version.get(name)}", before[name].requirement))
         steps = (
             MakeEnvironment(python=python.short),
-            InstallPackages(requirements=tuple(p.requirement for p in pinned), index_id="pypi"),
+            InstallPackages(
+                requirements=tuple(p.requirement for p in pinned),
+                index_id="pypi",
+                find_links=uv.merged(self.settings).find_links,
+            ),
         )
         plan = InstallPlan(packages=tuple(pinned), environment=self.plan.environment, steps=steps, python=python.short)
         said = ", ".join(f"{new} ({old})" for new, old in changed[:4]) or "the same versions"
@@ -326,7 +330,8 @@ class _Question:
         because = Text(
             f"{refusal.without_login(url)} cannot be reached from this machine, so this is another plan, from this "
             f"machine's own package sources{moved}: {said} in place of what was planned{gone}.",
-            f"本机无法访问 {refusal.without_login(url)}，因此这是另一个计划，来自本机自己的软件源{moved_zh}：{said_zh}{gone_zh}。",
+            f"本机无法访问 {refusal.without_login(url)}，因此这是另一个计划，"
+            f"来自本机自己的软件源{moved_zh}：{said_zh}{gone_zh}。",
         )
         result = self._verified(answer, plan, python)
         return msgspec.structs.replace(result, because=because, fallback=True)
@@ -355,7 +360,7 @@ class _Question:
                     severity="warning",
                     subject=f"Python {python.short}",
                     because=Text(
-                        f"Python {python.short} is not installed here; the plan fits it, but it has to be installed first.",
+                        f"Python {python.short} is not installed here; the plan fits it, but needs it first.",
                         f"本机没有安装 Python {python.short}；计划与之相符，但需要先安装它。",
                     ),
                 )

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from knowledge.plan import PackageSettings
 from probes import child
 
@@ -41,6 +43,30 @@ def find() -> str:
         raise NoUv(f"uv was looked for in the `uv` package and at {beside}; install it with: pip install uv") from None
 
 
+def merged(settings: PackageSettings) -> PackageSettings:
+    """SETTINGS as one question needs them: uv's own where the user made some, with pip's beside or in their place.
+
+    uv itself reads nothing of pip's, so a command for uv has to spell out whatever comes from pip's here.
+    """
+    have = settings
+    return msgspec.structs.replace(
+        have,
+        index_url=have.uv_index_url or have.index_url,
+        extra_index_urls=_both(have.uv_extra_index_urls, have.extra_index_urls),
+        find_links=_both(have.uv_find_links, have.find_links),
+        constraints=_both(have.uv_constraints, have.constraints),
+        trusted_hosts=_both(have.uv_trusted_hosts, have.trusted_hosts),
+        no_index=have.uv_no_index or have.no_index,
+        certificate=have.uv_certificate or have.certificate,
+        proxy=have.uv_proxy or have.proxy,
+        timeout_s=have.uv_timeout_s or have.timeout_s,
+    )
+
+
+def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
 def system_path() -> str:
     """PATH for children: this process's, without relative entries and without the current folder."""
     entries = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(p).is_absolute()]
@@ -56,6 +82,7 @@ def inherited(environment: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def environment(settings: PackageSettings, *, retries: int = 0, offline: bool = False) -> dict[str, str]:
     """Variables for one uv call that state SETTINGS; addresses with a login stay out of the argument list this way."""
+    settings = merged(settings)
     values = inherited()
     values |= {
         "UV_NO_CONFIG": "1",
@@ -72,11 +99,15 @@ def environment(settings: PackageSettings, *, retries: int = 0, offline: bool = 
     if settings.extra_index_urls:
         # pip weighs all its indexes alike; uv would stop at the first one that knows the name.
         values["UV_INDEX"] = " ".join(settings.extra_index_urls)
-        values["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+        values["UV_INDEX_STRATEGY"] = settings.uv_index_strategy or "unsafe-best-match"
     if settings.no_index:
         values["UV_NO_INDEX"] = "1"
     if settings.certificate:
         values["SSL_CERT_FILE"] = settings.certificate
+    if settings.uv_system_certificates:
+        values["UV_SYSTEM_CERTS"] = "1"
+    if settings.no_proxy:
+        values["NO_PROXY"] = settings.no_proxy
     if settings.proxy:
         proxy = settings.proxy if "://" in settings.proxy else f"http://{settings.proxy}"
         values |= {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy}
@@ -90,6 +121,7 @@ def arguments(settings: PackageSettings, *, constraints: bool = True) -> list[st
 
     CONSTRAINTS are left out when a lock is installed: it was made under them, and hash checking refuses ranges.
     """
+    settings = merged(settings)
     words: list[str] = []
     for place in settings.find_links:
         words += ["--find-links", place]

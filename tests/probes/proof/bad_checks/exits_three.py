@@ -1,0 +1,19 @@
+"""A check that misbehaves on purpose."""
+
+ID = "bad"
+TITLE = ("Bad", "坏")
+SCENARIO = "research"
+FRAMEWORKS = ()
+PACKAGES = ()
+LIMIT_S = 5.0
+PROVES = ("Nothing.", "无。")
+LIMITS = ("None.", "无。")
+
+
+def run(report):
+    import os
+    import sys
+
+    sys.stderr.write("why it ended\n")
+    sys.stderr.flush()
+    os._exit(3)

@@ -1,0 +1,187 @@
+"""Clean environments: made whole or not at all, reused, shared by two programs, and nothing left by killed ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from knowledge.documents import BadInput
+from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage
+from probes import child
+from probes.progress import Cancelled, Progress
+from probes.proof import lock, resolve, sandbox, uv
+from tests.probes.proof import wheels
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX processes")
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PackageSettings:
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv-cache"))
+    wheels.make(tmp_path / "w", "core", "2.0", needs=("part",))
+    wheels.make(tmp_path / "w", "part", "1.5")
+    return PackageSettings(find_links=(str(tmp_path / "w"),), no_index=True)
+
+
+@pytest.fixture
+def locked(settings: PackageSettings) -> str:
+    plan = InstallPlan(packages=(PlannedPackage(name="core", requirement="core==2.0", index_id="pypi"),))
+    result = resolve.resolve(plan, settings)
+    assert result.lock is not None, result
+    return result.lock
+
+
+def test_made_once_then_reused(tmp_path: Path, settings: PackageSettings, locked: str) -> None:
+    boxes = sandbox.Sandboxes(tmp_path / "e")
+    first = boxes.ensure(locked, sys.executable, settings)
+    assert not first.reused and first.install_s > 0 and first.pins == ("core==2.0", "part==1.5")
+    done = child.run([first.python, "-I", "-c", "import core, part; print(core.__version__)"], limit_s=20)
+    assert done.stdout.strip() == "2.0"
+    again = boxes.ensure(locked, sys.executable, settings)
+    assert again.reused and again.path == first.path
+    listed = boxes.every(sizes=True)
+    assert [e.key for e in listed] == [first.key] and listed[0].size_bytes
+    assert boxes.remove(first.key) > 0
+    assert boxes.every() == ()
+    with pytest.raises(BadInput):
+        boxes.remove("../../etc")
+
+
+def test_half_made_is_never_reused(tmp_path: Path, settings: PackageSettings, locked: str) -> None:
+    boxes = sandbox.Sandboxes(tmp_path / "e")
+    made = boxes.ensure(locked, sys.executable, settings)
+    (Path(made.path) / sandbox.MARKER).unlink()
+    dead = tmp_path / "e" / ".making-0123abcd-999999999"
+    dead.mkdir()
+    assert boxes.every() == ()
+    again = boxes.ensure(locked, sys.executable, settings)
+    assert not again.reused and Path(again.python).exists()
+    assert not dead.exists()
+
+
+def test_a_wrong_hash_is_refused_and_leaves_nothing(tmp_path: Path, settings: PackageSettings, locked: str) -> None:
+    wrong = locked.replace(lock.read(locked)[0].hashes[0], "sha256:" + "0" * 64)
+    boxes = sandbox.Sandboxes(tmp_path / "e")
+    with pytest.raises(sandbox.NotBuilt) as caught:
+        boxes.ensure(wrong, sys.executable, settings)
+    assert "hash" in caught.value.text.en and caught.value.text.zh
+    assert [p for p in (tmp_path / "e").iterdir() if p.is_dir()] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["core==1.0\n", "--index-url http://x\n", "core @ http://x --hash=sha256:" + "0" * 64, "", "-e ."]
+)
+def test_a_lock_is_pins_and_hashes_only(tmp_path: Path, settings: PackageSettings, text: str) -> None:
+    with pytest.raises(BadInput):
+        sandbox.Sandboxes(tmp_path / "e").ensure(text, sys.executable, settings)
+
+
+def test_no_room_is_said_before(tmp_path: Path, settings: PackageSettings, locked: str) -> None:
+    with pytest.raises(sandbox.NotBuilt) as caught:
+        sandbox.Sandboxes(tmp_path / "e").ensure(locked, sys.executable, settings, download_bytes=10**15)
+    assert "GB free" in caught.value.text.en
+
+
+def test_a_folder_that_cannot_be_used(tmp_path: Path, settings: PackageSettings, locked: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(sandbox.NotBuilt) as caught:
+        sandbox.Sandboxes(tmp_path / "file" / "e").ensure(locked, sys.executable, settings)
+    assert "cannot be used" in caught.value.text.en
+
+
+def slow_uv(folder: Path) -> Path:
+    """A program in uv's place that starts a grandchild and hangs."""
+    program = folder / "slow-uv"
+    program.write_text(
+        f"#!{sys.executable} -IS\nimport subprocess, time\nsubprocess.Popen(['sleep', '93'])\ntime.sleep(94)\n"
+    )
+    program.chmod(0o755)
+    return program
+
+
+def left_running() -> list[int]:
+    return [p.pid for p in psutil.process_iter(["cmdline"]) if ["sleep", "93"] == p.info["cmdline"]]
+
+
+@posix
+def test_cancel_leaves_nothing(
+    tmp_path: Path, settings: PackageSettings, locked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uv, "find", lambda program=str(slow_uv(tmp_path)): program)
+    progress = Progress()
+    timer = threading.Timer(0.5, progress.cancel)
+    timer.start()
+    began = time.perf_counter()
+    with pytest.raises(Cancelled):
+        sandbox.Sandboxes(tmp_path / "e").ensure(locked, sys.executable, settings, progress)
+    timer.join()
+    assert time.perf_counter() - began < 1.5
+    assert left_running() == []
+    assert [p for p in (tmp_path / "e").iterdir() if p.is_dir()] == []
+
+
+@posix
+def test_kill_of_the_program_leaves_no_process_and_the_next_run_works(
+    tmp_path: Path, settings: PackageSettings, locked: str
+) -> None:
+    root = Path(__file__).parents[3]
+    script = tmp_path / "program.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(root)!r})\n"
+        "from knowledge.plan import PackageSettings\n"
+        "from probes.proof import sandbox, uv\n"
+        f"uv.find = lambda: {str(slow_uv(tmp_path))!r}\n"
+        f"sandbox.Sandboxes({str(tmp_path / 'e')!r}).ensure({locked!r}, sys.executable, PackageSettings())\n"
+    )
+    program = subprocess.Popen([sys.executable, str(script)])
+    try:
+        until = time.monotonic() + 15
+        while not left_running() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert left_running()
+    finally:
+        program.kill()
+        program.wait()
+    until = time.monotonic() + 5
+    while left_running() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert left_running() == []
+    made = sandbox.Sandboxes(tmp_path / "e").ensure(locked, sys.executable, settings)
+    assert not made.reused
+    assert sorted(p.name for p in (tmp_path / "e").iterdir() if p.is_dir()) == [made.key]
+
+
+@posix
+def test_kill_of_uv_is_said(
+    tmp_path: Path, settings: PackageSettings, locked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "dying-uv"
+    program.write_text("#!/bin/sh\nkill -9 $$\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(uv, "find", lambda: str(program))
+    with pytest.raises(sandbox.NotBuilt) as caught:
+        sandbox.Sandboxes(tmp_path / "e").ensure(locked, sys.executable, settings)
+    assert "SIGKILL" in caught.value.text.en
+
+
+def test_two_at_once_make_one(tmp_path: Path, settings: PackageSettings, locked: str) -> None:
+    made: list[sandbox.Environment] = []
+    workers = [
+        threading.Thread(
+            target=lambda: made.append(sandbox.Sandboxes(tmp_path / "e").ensure(locked, sys.executable, settings))
+        )
+        for _ in range(3)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len({e.path for e in made}) == 1
+    assert sorted(e.reused for e in made) == [False, True, True]
