@@ -32,7 +32,7 @@ def header(digits: str) -> Header | None:
 
 
 def _elf(raw: bytes) -> Header | None:
-    if raw[:4] != b"\x7fELF":
+    if raw[:4] != b"\x7fELF" or len(raw) < 20:
         return None
     order = {1: "<", 2: ">"}.get(raw[5])
     if order is None:

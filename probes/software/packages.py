@@ -13,6 +13,8 @@ from probes.host import Host
 _SELF_TELLING = ("torch", "torchvision", "torchaudio")
 _LITERAL = re.compile(r"^(\w+)\s*(?::[^=]*)?=\s*(?:'([^']*)'|\"([^\"]*)\"|(None))", re.MULTILINE)
 _EGG = re.compile(r"^(?P<name>.+?)-(?P<version>[^-]+)(?:-py\d[\d.]*)?(?:-[a-z][\w.]*(?:-[\w.]+)*)?$")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.!+_-]*")
 _SPLIT = re.compile(r"[-_.]+")
 # conda's names of distributions that install metadata under another name.
 _CONDA_NAMES = {"pytorch": "torch"}
@@ -48,9 +50,8 @@ def from_names(names: Iterable[str]) -> tuple[dict[str, str | None], list[str]]:
             name, version = match["name"], match["version"]
         else:
             continue
-        if name.startswith("~") or not name:
-            continue
-        found.setdefault(normal(name), version or None)
+        if _NAME.fullmatch(name):
+            found.setdefault(normal(name), version if _VERSION.fullmatch(version) else None)
     return found, bare
 
 
@@ -59,8 +60,9 @@ def in_site_packages(host: Host, folder: str, names: Iterable[str], separator: s
     names = tuple(names)
     found, bare = from_names(names)
     for entry in bare[:50]:
-        name = normal(entry.rpartition(".egg")[0])
-        if name and name not in found:
+        stem = entry.rpartition(".egg")[0]
+        name = normal(stem)
+        if _NAME.fullmatch(stem) and name not in found:
             found[name] = _metadata_version(host, separator.join((folder, entry)), separator)
     for module in _SELF_TELLING:
         version = found.get(module)
@@ -76,7 +78,7 @@ def built_version(version: str, text: str, *, has_cpu_tag: bool) -> str:
     """
     told = {match[1]: match[2] or match[3] for match in _LITERAL.finditer(text)}
     own = told.get("__version__")
-    if own and own.partition("+")[0] == version and "+" in own:
+    if own and own.partition("+")[0] == version and "+" in own and _VERSION.fullmatch(own):
         return own
     if own and own.partition("+")[0] != version:
         return version  # the file belongs to another installation; the metadata decides
@@ -102,7 +104,7 @@ def conda_packages(names: Iterable[str]) -> dict[str, str]:
         if not entry.endswith(".json"):
             continue
         parts = entry[:-5].rsplit("-", 2)
-        if len(parts) != 3 or not parts[0] or not parts[1]:
+        if len(parts) != 3 or not _NAME.fullmatch(parts[0]) or not _VERSION.fullmatch(parts[1]):
             continue
         name, version, build = parts
         found[_CONDA_NAMES.get(name, normal(name))] = version + conda_tag(build)
@@ -149,6 +151,6 @@ def _metadata_version(host: Host, place: str, separator: str) -> str | None:
     for path in (separator.join((place, "PKG-INFO")), separator.join((place, "EGG-INFO", "PKG-INFO")), place):
         reading = host.read(path)
         if reading.ok:
-            match = re.search(r"^Version:\s*(\S+)\s*$", reading.text[:20000], re.MULTILINE)
+            match = re.search(r"^Version:[ \t]*([0-9A-Za-z.!+_-]+)[ \t]*$", reading.text[:20000], re.MULTILINE)
             return match[1] if match else None
     return None

@@ -57,7 +57,8 @@ def read(machine: Machine) -> UvSettings:
             value = machine.variable(name)
             if value is not None:
                 sources.setdefault(key, name)
-                values += value.replace(",", " ").split() if key == "find-links" else value.split()
+                parts = value.split(",") if key == "find-links" else value.split()
+                values += [part.strip() for part in parts if part.strip()]
         for path, table in tables:
             for part in (table.get("pip"), table):
                 inner = part.get(key) if isinstance(part, dict) else None
@@ -72,7 +73,7 @@ def read(machine: Machine) -> UvSettings:
         sources["index-url"] = default.source
     return UvSettings(
         index_url=_address(index_url),
-        extra_index_urls=tuple(dict.fromkeys((*extra, *listed("extra-index-url", "UV_EXTRA_INDEX_URL")))),
+        extra_index_urls=tuple(dict.fromkeys((*extra, *listed("extra-index-url")))),
         find_links=listed("find-links", "UV_FIND_LINKS"),
         constraints=listed("constraint", "UV_CONSTRAINT"),
         no_index=is_true(scalar("no-index", "UV_NO_INDEX")),
@@ -142,7 +143,7 @@ def _tables(machine: Machine) -> tuple[list[tuple[str, dict[str, Any]]], tuple[s
 def _indexes(
     machine: Machine, tables: list[tuple[str, dict[str, Any]]], sources: dict[str, str]
 ) -> tuple[Told | None, list[str]]:
-    """The default index and the others: UV_DEFAULT_INDEX and UV_INDEX, then [[index]] of the files in their order.
+    """The default index and the others: those of the variables, then [[index]] of the files in their order.
 
     An index marked explicit serves only packages that name it, so it is none of these.
     """
@@ -151,9 +152,10 @@ def _indexes(
     named = machine.variable("UV_DEFAULT_INDEX") or machine.variable("UV_INDEX_URL")
     if named:
         default = Told(named.strip(), "UV_DEFAULT_INDEX" if machine.variable("UV_DEFAULT_INDEX") else "UV_INDEX_URL")
-    if value := machine.variable("UV_INDEX"):
-        others += value.split()
-        sources["extra-index-url"] = "UV_INDEX"
+    for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):
+        if value := machine.variable(name):
+            others += value.split()
+            sources.setdefault("extra-index-url", name)
     for path, table in tables:
         entries = table.get("index")
         for entry in entries if isinstance(entries, list) else ():
