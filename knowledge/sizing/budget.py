@@ -17,7 +17,7 @@ Where = Literal["dedicated", "shared", "unified", "cpu", "unknown"]
 STATES = ("usable", "unknown", "no_driver", "module_missing", "driver_mismatch", "permission_denied", "hidden")
 
 
-class Budget(Base, kw_only=True):
+class Budget(Base, frozen=True, kw_only=True):
     """What one device offers. `now_bytes` is what was free at the time of reading, where that is less."""
 
     where: Where

@@ -11,7 +11,7 @@ Kind = Literal["decoder", "encoder", "encoder-decoder", "diffusion", "other"]
 Norm = Literal["rms", "layer"]
 
 
-class ModelDescription(Base, kw_only=True):
+class ModelDescription(Base, frozen=True, kw_only=True):
     """One model. Counts are parameters; a tied output layer counts once, under `embedding_parameters`.
 
     `exact` is False where a part was approximated; `notes` then says which and how.

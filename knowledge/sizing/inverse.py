@@ -20,7 +20,7 @@ MOST_DEVICES = 4096
 METHODS = ("full", "lora", "qlora")
 
 
-class Largest(Base, kw_only=True):
+class Largest(Base, frozen=True, kw_only=True):
     """What is the most that fits, each with all else as stated; None where it does not apply, 0 where none fits."""
 
     batch: int | None = None

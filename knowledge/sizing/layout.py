@@ -13,7 +13,7 @@ from knowledge.sizing.work import REPLICATING, ZERO_ONLY, Work
 Sharding = Literal["zero1", "zero2", "zero3", "fsdp"]
 
 
-class Layout(Base, kw_only=True):
+class Layout(Base, frozen=True, kw_only=True):
     """`tensor` * `pipeline` devices hold one copy of the model; `data` copies share the batch or the requests."""
 
     tensor: int = 1

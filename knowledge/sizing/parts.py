@@ -21,7 +21,7 @@ LEAN_CONTEXT = (0.3e9, 0.5 * GIB, 1.0e9)  # llama.cpp and its kin
 LINK_BYTES = 0.3 * GIB  # buffers of the collective library where several devices work as one
 
 
-class Parts(Base, kw_only=True):
+class Parts(Base, frozen=True, kw_only=True):
     weights: float = 0.0
     gradients: float = 0.0
     optimizer: float = 0.0
@@ -147,7 +147,7 @@ def training(model: ModelDescription, work: Work, layout: Layout, where: Where) 
     return _ranged(shown, low, high)
 
 
-class States(Base, kw_only=True):
+class States(Base, frozen=True, kw_only=True):
     """Weights, gradients and optimizer states of one whole copy, in bytes. `base` is the part that is not trained."""
 
     weights: float

@@ -36,7 +36,7 @@ OPTIMIZERS = {
 LIMIT_TOKENS = 100_000_000
 
 
-class Work(Base, kw_only=True):
+class Work(Base, frozen=True, kw_only=True):
     method: WorkMethod
     precision: Literal["bf16", "fp16", "fp32", "fp8"] = "bf16"
     sequence_length: int = 2048

@@ -1,0 +1,228 @@
+"""Predicted memory against measured: transformer steps on the processor, bytes that the framework allocated.
+
+    PYTHON benchmarks/sizing_measured.py measure rows.json [--quick]    in an environment with torch, transformers, peft
+    PYTHON benchmarks/sizing_measured.py compare rows.json [table.md]   in the environment of this program
+
+`measure` builds each model from its configuration with random weights, runs one step to warm up, and takes the peak of
+a second step from torch.profiler: what is allocated before (weights, optimizer states) plus the running sum of the
+profiler's memory events. The size of the process plays no part.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+LLAMA = {"model_type": "llama", "tie_word_embeddings": False, "max_position_embeddings": 4096}
+SHAPES = {
+    "llama-10M": {**LLAMA, "hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 8,
+                  "num_key_value_heads": 4, "intermediate_size": 688, "vocab_size": 8000},
+    "llama-60M": {**LLAMA, "hidden_size": 512, "num_hidden_layers": 10, "num_attention_heads": 8,
+                  "num_key_value_heads": 8, "intermediate_size": 1376, "vocab_size": 32000},
+    "llama-deep-110M": {**LLAMA, "hidden_size": 512, "num_hidden_layers": 30, "num_attention_heads": 8,
+                        "num_key_value_heads": 2, "intermediate_size": 1792, "vocab_size": 8000},
+    "llama-250M": {**LLAMA, "hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 16,
+                   "num_key_value_heads": 4, "intermediate_size": 2816, "vocab_size": 32000},
+    "llama-500M": {**LLAMA, "hidden_size": 1280, "num_hidden_layers": 24, "num_attention_heads": 20,
+                   "num_key_value_heads": 5, "intermediate_size": 3456, "vocab_size": 16000},
+    "qwen2-95M": {"model_type": "qwen2", "hidden_size": 448, "num_hidden_layers": 12, "num_attention_heads": 7,
+                  "num_key_value_heads": 1, "intermediate_size": 2432, "vocab_size": 100000,
+                  "tie_word_embeddings": True},
+    "qwen3-80M": {"model_type": "qwen3", "hidden_size": 512, "num_hidden_layers": 14, "num_attention_heads": 8,
+                  "num_key_value_heads": 4, "head_dim": 64, "intermediate_size": 1536, "vocab_size": 32000,
+                  "tie_word_embeddings": False},
+    "gpt2-124M": {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257,
+                  "n_positions": 1024},
+    "neox-70M": {"model_type": "gpt_neox", "hidden_size": 512, "num_hidden_layers": 6, "num_attention_heads": 8,
+                 "intermediate_size": 2048, "vocab_size": 50304, "tie_word_embeddings": False},
+    "mixtral-90M": {"model_type": "mixtral", "hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 6,
+                    "num_key_value_heads": 2, "intermediate_size": 1024, "vocab_size": 16000, "num_local_experts": 8,
+                    "num_experts_per_tok": 2, "tie_word_embeddings": False},
+}  # fmt: skip
+
+# shape, method, precision, recomputation, batch, length (inference: prompt and cache)
+RUNS = [
+    ("llama-10M", "full", "fp32", False, 1, 128), ("llama-10M", "full", "fp32", False, 4, 512),
+    ("llama-10M", "full", "fp32", True, 4, 512), ("llama-10M", "lora", "fp32", False, 4, 512),
+    ("llama-10M", "infer", "fp32", False, 4, 1024), ("llama-10M", "full", "bf16", False, 4, 256),
+    ("llama-60M", "full", "fp32", False, 1, 64), ("llama-60M", "full", "fp32", False, 2, 512),
+    ("llama-60M", "full", "fp32", True, 2, 512), ("llama-60M", "lora", "fp32", False, 2, 512),
+    ("llama-60M", "lora", "fp32", True, 1, 1024), ("llama-60M", "infer", "fp32", False, 2, 2048),
+    ("llama-60M", "full", "bf16", False, 2, 256),
+    ("llama-deep-110M", "full", "fp32", False, 1, 512), ("llama-deep-110M", "full", "fp32", True, 2, 512),
+    ("llama-deep-110M", "lora", "fp32", False, 1, 512), ("llama-deep-110M", "infer", "fp32", False, 1, 2048),
+    ("llama-250M", "full", "fp32", False, 1, 256), ("llama-250M", "full", "fp32", True, 1, 512),
+    ("llama-250M", "lora", "fp32", False, 1, 256), ("llama-250M", "infer", "fp32", False, 4, 256),
+    ("llama-250M", "full", "bf16", False, 1, 128),
+    ("llama-500M", "full", "fp32", False, 1, 128), ("llama-500M", "lora", "fp32", False, 1, 256),
+    ("llama-500M", "infer", "fp32", False, 1, 1024),
+    ("qwen2-95M", "full", "fp32", False, 1, 256), ("qwen2-95M", "lora", "fp32", False, 2, 256),
+    ("qwen2-95M", "infer", "fp32", False, 1, 1024),
+    ("qwen3-80M", "full", "fp32", False, 2, 256), ("qwen3-80M", "lora", "fp32", True, 2, 512),
+    ("qwen3-80M", "infer", "fp32", False, 2, 1024),
+    ("gpt2-124M", "full", "fp32", False, 1, 128), ("gpt2-124M", "full", "fp32", False, 4, 256),
+    ("gpt2-124M", "full", "fp32", True, 2, 512), ("gpt2-124M", "lora", "fp32", False, 2, 256),
+    ("gpt2-124M", "infer", "fp32", False, 2, 768), ("gpt2-124M", "full", "bf16", False, 2, 256),
+    ("neox-70M", "full", "fp32", False, 2, 256), ("neox-70M", "infer", "fp32", False, 1, 1024),
+    ("mixtral-90M", "full", "fp32", False, 2, 256), ("mixtral-90M", "infer", "fp32", False, 2, 512),
+]  # fmt: skip
+
+
+def measure(out: str, quick: bool) -> None:
+    rows = []
+    for run in RUNS:
+        if quick and run[0] in ("llama-250M", "llama-500M"):
+            continue
+        began = time.perf_counter()
+        try:
+            rows.append({"run": run, "peak_bytes": peak(*run), "seconds": round(time.perf_counter() - began, 1)})
+        except Exception as error:
+            rows.append({"run": run, "error": f"{type(error).__name__}: {error}"[:300]})
+        print(rows[-1], flush=True)
+        Path(out).write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+def peak(shape: str, method: str, precision: str, recompute: bool, batch: int, length: int) -> int:
+    import gc
+
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    torch.manual_seed(0)
+    torch.set_num_threads(2)
+    settings = dict(SHAPES[shape])
+    config = AutoConfig.for_model(settings.pop("model_type"), bos_token_id=0, eos_token_id=1, pad_token_id=2, **settings)
+    model = AutoModelForCausalLM.from_config(config)
+    tokens = torch.randint(3, config.vocab_size, (batch, length))
+    if method == "infer":
+        model.eval()
+
+        def step() -> None:
+            with torch.inference_mode():
+                said = model(tokens, use_cache=True, logits_to_keep=1)
+                cache = said.past_key_values
+                for _ in range(4):
+                    said = model(tokens[:, -1:], past_key_values=cache, use_cache=True, logits_to_keep=1)
+
+        return profiled(step, held(model.state_dict().values()))
+    if method == "lora":
+        from peft import LoraConfig, get_peft_model
+
+        model = get_peft_model(model, LoraConfig(r=16, target_modules="all-linear", task_type="CAUSAL_LM"))
+    model.train()
+    if recompute:
+        if method == "lora":
+            model.enable_input_require_grads()
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        model.config.use_cache = False
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+
+    def step() -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+            loss = model(input_ids=tokens, labels=tokens, use_cache=False).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    step()
+    gc.collect()
+    states = [v for s in optimizer.state.values() for v in s.values() if torch.is_tensor(v)]
+    return profiled(step, held([*model.parameters(), *model.buffers(), *states]))
+
+
+def held(tensors) -> int:
+    """Bytes of the distinct storages under TENSORS."""
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
+
+
+def profiled(step, before: int) -> int:
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        step()
+    events = [e for e in seen.profiler.kineto_results.events() if e.name() == "[memory]"]
+    now = most = before
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        now += event.nbytes()
+        most = max(most, now)
+    return most
+
+
+def predicted(run: list) -> tuple[int, int, int]:
+    """Bytes expected, lowest and highest for RUN, without the fixed cost of a process."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from knowledge import sizing
+    from knowledge.answers import Answers, Model, Serving, Training
+    from knowledge.facts import MachineProfile, Memory
+    from knowledge.sizing.parts import CONTEXT
+
+    shape, method, precision, recompute, batch, length = run
+    machine = MachineProfile(memory=Memory(total_bytes=64 << 30), accelerators=())
+    if method == "infer":
+        answers = Answers(
+            scenario="llm-serving", framework="transformers", model=Model(), training=Training(precision="fp32"),
+            serving=Serving(context_length=length, concurrency=batch, weight_format="fp32"),
+        )  # fmt: skip
+    else:
+        answers = Answers(scenario="research", training=Training(
+            method=method, precision=precision, sequence_length=length, batch_size=batch,
+            gradient_checkpointing=recompute, rank=16,
+        ))  # fmt: skip
+    found = sizing.estimate(machine, answers, model=sizing.describe(SHAPES[shape]))
+    assert found is not None and found.total_bytes and found.low_bytes and found.high_bytes
+    low, fixed, high = CONTEXT["cpu"]
+    return found.total_bytes - round(fixed), found.low_bytes - round(low), found.high_bytes - round(high)
+
+
+def compare(path: str, out: str | None) -> int:
+    lines = [
+        "| model | method | precision | recomputed | batch | tokens | measured MB | predicted MB | error | in range |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    errors, outside, over = [], 0, 0
+    for row in json.loads(Path(path).read_text(encoding="utf-8")):
+        if "peak_bytes" not in row:
+            print("not measured:", row)
+            continue
+        shape, method, precision, recompute, batch, length = row["run"]
+        seen, (total, low, high) = row["peak_bytes"], predicted(row["run"])
+        error = total / seen - 1
+        errors.append(abs(error))
+        inside = low <= seen <= high
+        outside += not inside
+        over += seen > high
+        lines.append(
+            f"| {shape} | {method} | {precision} | {'yes' if recompute else 'no'} | {batch} | {length} | {seen / 1e6:.1f} "
+            f"| {total / 1e6:.1f} | {error:+.1%} | {'yes' if inside else 'no'} |"
+        )
+    median, worst = statistics.median(errors), max(errors)
+    closing = (
+        f"{len(errors)} steps: median error {median:.1%}, worst {worst:.1%}; {outside} outside the stated range, "
+        f"{over} above it."
+    )
+    print("\n".join([*lines, "", closing]))
+    if out:
+        head = [
+            "# Memory of a step: predicted and measured on the processor", "",
+            "Peak of the bytes that torch allocated during one step (torch.profiler), against the estimate without the",
+            "fixed cost of a process. Made by `benchmarks/sizing_measured.py`.", "",
+        ]  # fmt: skip
+        Path(out).write_text("\n".join([*head, closing, "", *lines, ""]), encoding="utf-8")
+    return 0 if median <= 0.10 and worst <= 0.25 and over == 0 else 1
+
+
+def main(argv: list[str]) -> int:
+    if len(argv) >= 2 and argv[0] == "measure":
+        measure(argv[1], "--quick" in argv)
+        return 0
+    if len(argv) >= 2 and argv[0] == "compare":
+        return compare(argv[1], argv[2] if len(argv) > 2 else None)
+    print(__doc__)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
