@@ -106,7 +106,7 @@ def draw(series: tuple[Series, ...], language: str, colours: Colours | None = No
 def _frame(body: str, colours: Colours) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
-        f'font-family="Noto Sans, DejaVu Sans, Noto Sans CJK SC, sans-serif" font-size="12" fill="{colours.text}">{body}</svg>'
+        f'font-family="Noto Sans, DejaVu Sans, Stackfit Han, Noto Sans CJK SC, sans-serif" font-size="12" fill="{colours.text}">{body}</svg>'
     )
 
 
