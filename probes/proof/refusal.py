@@ -122,9 +122,15 @@ def _first(text: str, *patterns: str) -> str:
 def _sentence(kind: Kind, subject: str, flat: str) -> Text:
     what_en, what_zh = subject or "a package of the plan", subject or "计划中的某个软件包"
     if kind == "conflict":
-        pair = re.search(r"[Bb]ecause (\S+) depends on (\S+(?: and \S+)?).*?you require (\S+?)(?:,| we| and|\.$)", flat)
+        pair = re.search(r"(\S+) depends on (\S+?)(?:,? |\.$)", flat)
+        other = None
         if pair is not None:
-            a, b, c = (part.rstrip(",.") for part in pair.groups())
+            name = re.split(r"[=<>!~\[]", pair.group(2))[0]
+            own = [found.rstrip(",.") for found in re.findall(r"you require (\S+)", flat)]
+            of_same = [found for found in own if re.split(r"[=<>!~\[]", found)[0] == name and found != pair.group(2)]
+            other = (of_same or own or [None])[0]
+        if pair is not None and other is not None:
+            a, b, c = pair.group(1), pair.group(2).rstrip(",."), other
             return Text(
                 f"The packages contradict each other: {a} needs {b}, which does not go with {c}.",
                 f"软件包之间互相冲突：{a} 需要 {b}，而这与 {c} 不相容。",
