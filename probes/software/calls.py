@@ -99,7 +99,7 @@ def registry_pythons(_arguments: str) -> str:
                                 winreg.OpenKey(one, "InstallPath", 0, access) as place,
                             ):
                                 path = value(place, "ExecutablePath") or value(place, "")
-                                if path:
+                                if path and _there(path):  # an entry outlives a folder that was deleted by hand
                                     found.setdefault(
                                         path.lower(),
                                         {
@@ -118,6 +118,10 @@ def calls() -> Mapping[str, Callable[[str], str]]:
         "python_version": python_version,
         "registry_pythons": registry_pythons,
     }
+
+
+def _there(path: str) -> bool:
+    return Path(path).exists()
 
 
 def _failed(error: Exception) -> native.CallFailed:
