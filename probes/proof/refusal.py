@@ -122,7 +122,7 @@ def _first(text: str, *patterns: str) -> str:
 def _sentence(kind: Kind, subject: str, flat: str) -> Text:
     what_en, what_zh = subject or "a package of the plan", subject or "计划中的某个软件包"
     if kind == "conflict":
-        pair = re.search(r"(\S+) depends on (\S+?)(?:,? |\.$)", flat)
+        pair = re.search(r"(\S+) depends? on (\S+?)(?:,? |\.$)", flat)
         other = None
         if pair is not None:
             name = re.split(r"[=<>!~\[]", pair.group(2))[0]

@@ -107,14 +107,15 @@ def slow_uv(folder: Path) -> Path:
 
 
 def left_running() -> list[int]:
-    return [p.pid for p in psutil.process_iter(["cmdline"]) if ["sleep", "93"] == p.info["cmdline"]]
+    return [p.pid for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "93"]]
 
 
 @posix
 def test_cancel_leaves_nothing(
     tmp_path: Path, settings: PackageSettings, locked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uv, "find", lambda program=str(slow_uv(tmp_path)): program)
+    program = str(slow_uv(tmp_path))
+    monkeypatch.setattr(uv, "find", lambda: program)
     progress = Progress()
     timer = threading.Timer(0.5, progress.cancel)
     timer.start()
