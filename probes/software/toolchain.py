@@ -351,6 +351,9 @@ _QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+_RUNTIMES = ("docker", "info", "--format", "{{json .Runtimes}}")
+
+
 def _ask_programs(machine: Machine, seen: dict[str, Seen]) -> list[Finding]:
     """Completes SEEN by the programs that are there without a version, and by all that a recording answers."""
     recorded = machine.host.recorded
@@ -358,9 +361,9 @@ def _ask_programs(machine: Machine, seen: dict[str, Seen]) -> list[Finding]:
     if not names:
         return []
     findings = []
-    with ThreadPoolExecutor(min(8, len(names))) as pool:
-        readings = list(pool.map(lambda name: machine.host.run(_QUESTIONS[name][0], COMMAND_LIMIT_S), names))
-    runtimes = machine.host.run(("docker", "info", "--format", "{{json .Runtimes}}"), COMMAND_LIMIT_S)
+    questions = [_QUESTIONS[name][0] for name in names]
+    with ThreadPoolExecutor(min(8, len(names) + 1)) as pool:
+        *readings, runtimes = pool.map(lambda argv: machine.host.run(argv, COMMAND_LIMIT_S), (*questions, _RUNTIMES))
     if runtimes.ok and runtimes.text.lstrip().startswith("{") and "container_toolkit" not in seen:
         seen["container_toolkit"] = Seen('"nvidia"' in runtimes.text, runtimes.source)
     for name, reading in zip(names, readings, strict=True):

@@ -14,14 +14,20 @@ from tests.probes.software.memory_host import elf, mach, pe
 @pytest.mark.parametrize(
     ("digits", "bits", "archs"),
     [
-        (elf(), 64, ("x86_64",)), (elf(0xB7), 64, ("aarch64",)), (elf(0x03, 1), 32, ("x86",)),
+        (elf(), 64, ("x86_64",)),
+        (elf(0xB7), 64, ("aarch64",)),
+        (elf(0x03, 1), 32, ("x86",)),
         (elf(0x15), 64, ("ppc64le",)),
-        (elf(0xF3), 64, ("riscv64",)), (elf(0x9999), 64, ()),
-        (pe(), 64, ("x86_64",)), (pe(0x14C, 0x10B), 32, ("x86",)), (pe(0xAA64), 64, ("aarch64",)),
-        (mach(0x0100000C), 64, ("aarch64",)), (mach(0x01000007), 64, ("x86_64",)),
+        (elf(0xF3), 64, ("riscv64",)),
+        (elf(0x9999), 64, ()),
+        (pe(), 64, ("x86_64",)),
+        (pe(0x14C, 0x10B), 32, ("x86",)),
+        (pe(0xAA64), 64, ("aarch64",)),
+        (mach(0x0100000C), 64, ("aarch64",)),
+        (mach(0x01000007), 64, ("x86_64",)),
         (mach(0x01000007, 0x0100000C), 64, ("x86_64", "aarch64")),
     ],
-)  # fmt: skip
+)
 def test_header_names_the_processor(digits: str, bits: int, archs: tuple[str, ...]) -> None:
     assert binary.header(digits) == binary.Header(bits, archs)
 

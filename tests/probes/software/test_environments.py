@@ -121,15 +121,17 @@ def test_environments_are_found_where_tools_keep_them(prefix: str, kind: str) ->
 def test_conda_environments_are_read_from_their_records() -> None:
     root, env = f"{HOME}/miniforge3", "/data/envs/train"
     files = {
-        f"{root}/conda-meta/python-3.11.9-hb806964_0_cpython.json": "", f"{root}/bin/python3.11": elf(),
+        f"{root}/conda-meta/python-3.11.9-hb806964_0_cpython.json": "",
+        f"{root}/bin/python3.11": elf(),
         f"{root}/conda-meta/history": "",
-        f"{env}/conda-meta/python-3.12.4-h194c7f8_0_cpython.json": "", f"{env}/bin/python3.12": elf(0xB7),
+        f"{env}/conda-meta/python-3.12.4-h194c7f8_0_cpython.json": "",
+        f"{env}/bin/python3.12": elf(0xB7),
         f"{env}/conda-meta/pytorch-2.5.1-cuda126_py312h1_202.json": "",
         f"{env}/conda-meta/cuda-version-12.6-h7480c83_3.json": "",
         f"{env}/lib/python3.12/site-packages/torch-2.5.1.dist-info/METADATA": "",
         f"{env}/lib/python3.12/site-packages/torch/version.py": "__version__ = '2.5.1'\ncuda = '12.6'\n",
         f"{HOME}/.conda/environments.txt": f"{root}\n{env}\n/data/envs/removed\n",
-    }  # fmt: skip
+    }
     links = {f"{root}/bin/python": "python3.11", f"{env}/bin/python": "python3.12"}
     pythons = found(machine(files, links=links))
     assert pythons[f"{root}/bin/python"].version == "3.11.9"
@@ -141,10 +143,11 @@ def test_conda_environments_are_read_from_their_records() -> None:
 def test_a_conda_environment_sees_packages_of_the_user() -> None:
     env = f"{HOME}/miniconda3/envs/a"
     files = {
-        f"{env}/conda-meta/python-3.12.4-h1_0.json": "", f"{env}/bin/python": elf(),
+        f"{env}/conda-meta/python-3.12.4-h1_0.json": "",
+        f"{env}/bin/python": elf(),
         f"{env}/conda-meta/numpy-1.26.4-py312_0.json": "",
         f"{HOME}/.local/lib/python3.12/site-packages/numpy-2.3.0.dist-info/METADATA": "",
-    }  # fmt: skip
+    }
     assert versions(found(machine(files))[f"{env}/bin/python"])["numpy"] == "2.3.0"
     alone = machine(files, environment={**ENVIRONMENT, "PYTHONNOUSERSITE": "1"})
     assert versions(found(alone)[f"{env}/bin/python"])["numpy"] == "1.26.4"
@@ -159,13 +162,16 @@ def test_pixi_environments_lie_in_their_project() -> None:
 def test_pyenv_and_uv_pythons_tell_their_version_in_their_folder() -> None:
     uv = f"{HOME}/.local/share/uv/python/cpython-3.13.1+freethreaded-linux-x86_64-gnu"
     files = {
-        f"{HOME}/.pyenv/versions/3.10.13/bin/python3.10": elf(), f"{HOME}/.pyenv/shims/python3": "#!/bin/sh",
-        f"{uv}/bin/python3.13t": elf(), f"{uv}/lib/python3.13t/site-packages/pip-24.3.dist-info/METADATA": "",
-    }  # fmt: skip
+        f"{HOME}/.pyenv/versions/3.10.13/bin/python3.10": elf(),
+        f"{HOME}/.pyenv/shims/python3": "#!/bin/sh",
+        f"{uv}/bin/python3.13t": elf(),
+        f"{uv}/lib/python3.13t/site-packages/pip-24.3.dist-info/METADATA": "",
+    }
     links = {
-        f"{HOME}/.pyenv/versions/3.10.13/bin/python3": "python3.10", f"{uv}/bin/python3": "python3.13t",
+        f"{HOME}/.pyenv/versions/3.10.13/bin/python3": "python3.10",
+        f"{uv}/bin/python3": "python3.13t",
         f"{HOME}/.local/bin/python3.13": f"{uv}/bin/python3.13t",
-    }  # fmt: skip
+    }
     path = f"{HOME}/.pyenv/shims:{HOME}/.local/bin:/usr/bin"
     pythons = found(machine(files, links=links, environment={**ENVIRONMENT, "PATH": path}))
     assert pythons[f"{HOME}/.pyenv/versions/3.10.13/bin/python3"].kind == "pyenv"
@@ -229,18 +235,21 @@ def test_a_mac_has_frameworks_homebrew_and_a_stub() -> None:
         "/Users/ann/Documents/secret/.venv/pyvenv.cfg": "home = /usr/bin\n",
     }
     links = {
-        f"{framework}/bin/python3": "python3.12", f"{cellar}/bin/python3": "python3.13",
+        f"{framework}/bin/python3": "python3.12",
+        f"{cellar}/bin/python3": "python3.13",
         "/usr/local/bin/python3": f"{framework}/bin/python3.12",
         "/opt/homebrew/bin/python3": f"{cellar}/bin/python3.13",
         "/opt/homebrew/opt/python@3.13": "../Cellar/python@3.13/3.13.1",
-    }  # fmt: skip
+    }
     from probes.host import Reading
 
     host = MemoryHost(
-        files, os="macos", links=links,
+        files,
+        os="macos",
+        links=links,
         environment={"HOME": "/Users/ann", "PATH": "/opt/homebrew/bin:/usr/local/bin:/usr/bin"},
         commands={"sysctl -n hw.optional.arm64": Reading(status="ok", text="1\n")},
-    )  # fmt: skip
+    )
     pythons = found(host)
     assert set(pythons) == {"/opt/homebrew/bin/python3", "/usr/local/bin/python3", "/Users/ann/rosetta/bin/python"}
     assert pythons["/opt/homebrew/bin/python3"].kind == "homebrew"
@@ -251,24 +260,28 @@ def test_a_mac_has_frameworks_homebrew_and_a_stub() -> None:
 
 
 WINDOWS = {
-    "HOME": "", "USERPROFILE": r"C:\Users\ann", "APPDATA": r"C:\Users\ann\AppData\Roaming",
-    "LOCALAPPDATA": r"C:\Users\ann\AppData\Local", "PROCESSOR_ARCHITECTURE": "AMD64",
+    "HOME": "",
+    "USERPROFILE": r"C:\Users\ann",
+    "APPDATA": r"C:\Users\ann\AppData\Roaming",
+    "LOCALAPPDATA": r"C:\Users\ann\AppData\Local",
+    "PROCESSOR_ARCHITECTURE": "AMD64",
     "PATH": r"C:\Windows\System32;C:\Users\ann\AppData\Local\Microsoft\WindowsApps",
-}  # fmt: skip
+}
 STORE = "PythonSoftwareFoundation.Python.3.11_qbz5n2kfra8p0"
 
 
 def test_windows_pythons_come_from_the_registry_and_the_store() -> None:
     local, inside = r"C:\Users\ann\AppData\Local", r"LocalCache\local-packages\Python311\site-packages"
     files = {
-        r"C:\Python310-32\python.exe": pe(0x14C, 0x10B), r"C:\Python310-32\python310.dll": "",
+        r"C:\Python310-32\python.exe": pe(0x14C, 0x10B),
+        r"C:\Python310-32\python310.dll": "",
         r"C:\Python310-32\Lib\site-packages\numpy-1.26.4.dist-info\METADATA": "",
         rf"{local}\Microsoft\WindowsApps\python.exe": "",
         rf"{local}\Packages\{STORE}\{inside}\torch-2.6.0.dist-info\METADATA": "",
         r"C:\Users\ann\net\.venv\pyvenv.cfg": "home = C:\\Python310-32\nversion = 3.10.11\n",
         r"C:\Users\ann\net\.venv\Lib\site-packages\torch-2.0.0.dist-info\METADATA": "",
         r"C:\Users\ann\net\.venv\Lib\site-packages\torch\version.py": "__version__ = '2.0.0+cpu'\ncuda = None\n",
-    }  # fmt: skip
+    }
     rows = r"""[{"tag": "3.10-32", "path": "C:\\Python310-32\\python.exe", "version": "3.10.11"},
         {"tag": "3.9", "path": "D:\\Other\\", "version": "3.9.1", "arch": "64bit"}]"""
     calls = {"registry_pythons": rows, r"python_version(3.10 C:\Python310-32\python310.dll)": "3.10.11"}
@@ -297,8 +310,9 @@ def test_the_launcher_speaks_where_the_registry_cannot_be_read() -> None:
     commands = {"py -0p": Reading(status="ok", text=listing)}
     pythons = found(MemoryHost({}, os="windows", environment=WINDOWS, commands=commands, recorded=True))
     assert {(path, one.version, one.bits) for path, one in pythons.items()} == {
-        (r"C:\Python313\python.exe", "3.13", None), (r"D:\Old Python\python.exe", "3.9", 32),
-    }  # fmt: skip
+        (r"C:\Python313\python.exe", "3.13", None),
+        (r"D:\Old Python\python.exe", "3.9", 32),
+    }
 
 
 def test_one_python_is_named_by_its_program_or_its_folder() -> None:
@@ -355,17 +369,24 @@ def test_a_search_that_takes_too_long_stops_and_says_so(monkeypatch: pytest.Monk
 
 paths = st.sampled_from(
     [
-        f"{HOME}/net/.venv/pyvenv.cfg", f"{HOME}/.conda/environments.txt", "/usr/bin/python3.12",
-        f"{HOME}/miniforge3/conda-meta/python-3.json", "/opt/conda/conda-meta/x",
+        f"{HOME}/net/.venv/pyvenv.cfg",
+        f"{HOME}/.conda/environments.txt",
+        "/usr/bin/python3.12",
+        f"{HOME}/miniforge3/conda-meta/python-3.json",
+        "/opt/conda/conda-meta/x",
         f"{HOME}/net/.venv/lib/python3.12/site-packages/torch/version.py",
-        f"{HOME}/.local/share/uv/python/cpython-3-linux/bin/python3", "/proc/sys/kernel/osrelease",
+        f"{HOME}/.local/share/uv/python/cpython-3-linux/bin/python3",
+        "/proc/sys/kernel/osrelease",
     ]
-)  # fmt: skip
+)
 words = st.text(max_size=80) | st.sampled_from(
     [
-        "home = /usr/bin\nversion = 3.12.3", "home = \nversion = 99999999999999999999.1", "home = relative\n",
-        "/\n//\n" + HOME, elf(),
-    ]  # fmt: skip
+        "home = /usr/bin\nversion = 3.12.3",
+        "home = \nversion = 99999999999999999999.1",
+        "home = relative\n",
+        "/\n//\n" + HOME,
+        elf(),
+    ]
 )
 
 
