@@ -254,6 +254,36 @@ def assess(knowledge: Catalog, machine: MachineProfile, framework: str, answers:
     return AssessmentAnswer(**fields)
 
 
+def assess_all(
+    knowledge: Catalog, machine: MachineProfile, answers: Answers, progress: Progress
+) -> dict[str, Assessment]:
+    """Every framework of the catalogue on this machine, by id."""
+    from knowledge import advise
+
+    found = {}
+    for name in knowledge.frameworks:
+        progress.check()
+        asked = msgspec.structs.replace(answers, framework=name)
+        found[name] = advise.assess(knowledge, machine, name, asked, today=today())
+    return found
+
+
+def environments(places: Folders) -> tuple[int, int]:
+    """Number of clean environments kept for smoke tests, and the bytes that they take."""
+    from probes.proof import sandbox
+
+    kept = sandbox.Sandboxes(places.cache / "environments").list()
+    return len(kept), sum(e.size_bytes or 0 for e in kept)
+
+
+def remove_environments(places: Folders) -> None:
+    from probes.proof import sandbox
+
+    boxes = sandbox.Sandboxes(places.cache / "environments")
+    for kept in boxes.list():
+        boxes.remove(kept)
+
+
 def doctor(knowledge: Catalog, machine: MachineProfile, python: str | None = None) -> tuple[Finding, ...]:
     """Faults of the machine and of its environments (or of the one at PYTHON), in order of pain."""
     from knowledge import diagnose, devices
