@@ -35,6 +35,8 @@ class InstallPackages(Base, kw_only=True, tag_field="step", tag="install_package
     extra: bool = False  # beside the default index, not instead of it
     find_links: tuple[str, ...] = ()  # local folders or pages of wheels that this command needs beside the index
     no_deps: bool = False
+    only_binary: tuple[str, ...] = ()  # names whose wheel must exist: a build from source is refused
+    build_isolation: bool = True
 
 
 class SetVariable(Base, kw_only=True, tag_field="step", tag="set_variable"):

@@ -98,6 +98,7 @@ WORDINGS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "use_instead": (
         ("name reason", "Use {name} instead: {reason}.", "改用 {name}：{reason}。"),
         ("name", "Use {name} instead.", "改用 {name}。"),
+        ("device", "Run it on the {device} instead.", "改为在 {device} 上运行。"),
         ("framework", "Use {framework} instead.", "改用 {framework}。"),
         ("", "Use another framework that runs here.", "改用能在此机器上运行的框架。"),
     ),

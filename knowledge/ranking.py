@@ -1,0 +1,60 @@
+"""The order of stacks: fit, then the scenario's own preferences, each with its reason, then the scenario's order."""
+
+from __future__ import annotations
+
+from knowledge.catalog import Catalog, Preference, Scenario
+from knowledge.compatibility import FITS, integrated
+from knowledge.pairs import Solution
+from knowledge.predicates import Situation, holds
+
+
+def preferences(scenario: Scenario, situation: Situation) -> tuple[Preference, ...]:
+    """The preferences of SCENARIO whose conditions all hold, in their order."""
+    return tuple(item for item in scenario.preferences if holds(item.when, situation))
+
+
+def moved(framework: str, active: tuple[Preference, ...]) -> Preference | None:
+    """The first preference that speaks of FRAMEWORK."""
+    return next((item for item in active if framework in item.frameworks), None)
+
+
+def key(
+    framework: str, solution: Solution, place: int, active: tuple[Preference, ...], situation: Situation
+) -> tuple[object, ...]:
+    """Sorts stacks; every part can be said in a sentence.
+
+    The framework that was asked for comes first unless it cannot run; then fit; then whether an accelerator that is
+    there is used; then each preference in the scenario's order; then the scenario's order of candidates.
+    """
+    asked = situation.answers.framework == framework and solution.fit != "unsuitable"
+    wishes = []
+    for item in active:
+        if item.avoid:
+            wishes.append(1 if framework in item.frameworks else 0)
+        else:
+            wishes.append(item.frameworks.index(framework) if framework in item.frameworks else len(item.frameworks))
+    return not asked, FITS.index(solution.fit), idle(solution, situation), *wishes, place
+
+
+def idle(solution: Solution, situation: Situation) -> bool:
+    """Whether the stack leaves a dedicated accelerator of this machine unused although its card was looked at."""
+    if solution.route.cards:
+        return False
+    needs_device = any(part.framework.roles and part.framework.roles[0] in COMPUTES for part in solution.parts)
+    cards = situation.machine.accelerators or ()
+    return needs_device and any(not integrated(card) and card.kind == "gpu" for card in cards)
+
+
+COMPUTES = frozenset({"core", "high-level", "finetuning", "distribution", "kernels", "runtime", "server"})
+
+
+def known(catalog: Catalog, name: str) -> str | None:
+    """The id of the framework called NAME (id, alias or name, in any case), or None."""
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    if wanted in catalog.frameworks:
+        return wanted
+    for framework in catalog.frameworks.values():
+        for word in (framework.name, *framework.aliases):
+            if word.lower().replace("_", "-").replace(" ", "-") == wanted:
+                return framework.id
+    return None
