@@ -93,7 +93,10 @@ def test_the_cuda_toolkit_on_windows() -> None:
         ({"/opt/rocm-5.7.0/bin/x": "", "/opt/rocm-6.10.0/bin/x": ""}, "6.10.0"),
         (
             {
-                "/usr/include/rocm-core/rocm_version.h": "#define ROCM_VERSION_MAJOR   6\n#define ROCM_VERSION_MINOR 4\n#define ROCM_VERSION_PATCH 2"
+                "/usr/include/rocm-core/rocm_version.h": "".join(
+                    f"#define ROCM_VERSION_{word}   {number}\n"
+                    for word, number in (("MAJOR", 6), ("MINOR", 4), ("PATCH", 2))
+                )
             },
             "6.4.2",
         ),
