@@ -198,9 +198,9 @@ class Nvml:
 
 
 def address(text: str | None) -> str | None:
-    """0000:01:00.0 of NVML's 00000000:01:00.0, in lower case."""
-    match = re.fullmatch(r"(?:[0-9a-f]*?)([0-9a-f]{4}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", (text or "").strip().lower())
-    return f"{match[1]}:{match[2]}" if match else None
+    """0000:01:00.0 of NVML's 00000000:01:00.0, in lower case, as Linux writes it."""
+    match = re.fullmatch(r"([0-9a-f]{1,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", (text or "").strip().lower())
+    return f"{int(match[1], 16):04x}:{match[2]}" if match else None
 
 
 def nvidia_asleep(root: str = "/") -> bool:
