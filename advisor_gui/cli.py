@@ -130,6 +130,12 @@ def _main(argv: list[str]) -> int:
         from probes import native
 
         return native.child_main(argv[1:])
+    if argv[:1] == ["--child-script"] and len(argv) >= 2:  # a frozen program is its own Python for a check in it
+        import runpy
+
+        sys.argv = argv[1:]
+        runpy.run_path(argv[1], run_name="__main__")
+        return OK
     options = parser().parse_args(argv)
     if options.version:
         from advisor_gui import session

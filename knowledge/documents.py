@@ -54,13 +54,28 @@ def parse(text: str, name: str) -> Any:
         raise BadInput(f"{name}: the file is binary, not JSON or YAML text.")
     if text.lstrip()[:1] in ("{", "["):
         try:
-            value = json.loads(text)
+            value = json.loads(text, object_pairs_hook=_unique)
+        except _Twice as error:
+            raise BadInput(f"{name}: the key {error.args[0]!r} is there twice in one mapping.") from None
         except (ValueError, RecursionError) as error:
-            value = _yaml(text, name, because=str(error))
+            # YAML's flow style begins like JSON; only a file that calls itself JSON gets JSON's complaint.
+            value = _yaml(text, name, because=str(error) if name.endswith(".json") else None)
     else:
         value = _yaml(text, name)
     _shallow(value, name)
     return value
+
+
+class _Twice(Exception):
+    """A key that stands twice in one mapping."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [key for key, _ in pairs]
+        raise _Twice(next(key for key in names if names.count(key) > 1)[:80])
+    return made
 
 
 def _yaml(text: str, name: str, because: str | None = None) -> Any:
@@ -223,7 +238,7 @@ def _numbers(value: Any, path: str) -> list[tuple[str, float]]:
 def with_setting(value: dict[str, Any], assignment: str) -> dict[str, Any]:
     """VALUE with one `dotted.key=YAML` laid over it (options --set)."""
     key, mark, text = assignment.partition("=")
-    if not mark or not re.fullmatch(r"[a-z_]+(\.[a-z_]+)*", key):
+    if not mark or not re.fullmatch(r"[a-z][a-z_]*(\.[a-z][a-z_]*)*", key):
         raise BadInput(f"--set {assignment[:60]!r}: write dotted.key=value, such as model.params=7B.")
     found = parse(text, f"--set {key}") if text.strip() else None
     result = dict(value)
