@@ -73,7 +73,7 @@ def read(path: str | Path) -> ModelFileReading:
         if place.is_dir():
             return _folder(place)
         if not place.exists():
-            raise BadInput(f"{path}: there is no such file; a model's config.json, GGUF, safetensors or ONNX file is meant.")
+            raise BadInput(f"{path}: there is no such file; a config.json, GGUF, safetensors or ONNX file is meant.")
         if not place.is_file():
             raise BadInput(f"{path}: is not a regular file.")
         with place.open("rb") as stream:
@@ -94,7 +94,7 @@ def read(path: str | Path) -> ModelFileReading:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}.") from None
     if start[:2] == b"PK" or start[:1] == b"\x80" or name.endswith((".bin", ".pt", ".pth", ".ckpt")):
-        raise BadInput(f"{path}: is a pickle, which could run code when opened; give the config.json beside it instead.")
+        raise BadInput(f"{path}: is a pickle, which could run code when opened; give the config.json beside it.")
     raise BadInput(f"{path}: is none of config.json, GGUF, safetensors (or its index) and ONNX.")
 
 
@@ -190,7 +190,8 @@ def _safetensors(files: list[Path], named: Path) -> ModelFileReading:
                 raise BadInput(f"{file}: its header is said to be {header} bytes, but the file has {length}.")
             read_bytes += header
             if header > HEADER_LIMIT_BYTES or read_bytes > 4 * HEADER_LIMIT_BYTES:
-                raise BadInput(f"{file}: its header is {header / 1e6:.0f} MB; at most {HEADER_LIMIT_BYTES // 10**6} are read.")
+                most = HEADER_LIMIT_BYTES // 10**6
+                raise BadInput(f"{file}: its header is {header / 1e6:.0f} MB; at most {most} MB are read.")
             raw = stream.read(header)
         if raw.startswith(b'{"__metadata__"'):
             raw = _without_metadata(raw)
@@ -208,7 +209,8 @@ def _safetensors(files: list[Path], named: Path) -> ModelFileReading:
             number = math.prod(tensor.shape) if len(tensor.shape) <= 16 else LIMIT_PARAMETERS + 1
             bits = SAFETENSORS_BITS.get(tensor.dtype)
             if number > LIMIT_PARAMETERS or (bits is not None and -(-number * bits // 8) != end - begin):
-                raise BadInput(f"{file}: the tensor {name[:60]!r} is not as large as its shape {str(tensor.shape)[:40]} says.")
+                stated = str(tensor.shape)[:40]
+                raise BadInput(f"{file}: the tensor {name[:60]!r} is not as large as its shape {stated} says.")
             types[tensor.dtype] = types.get(tensor.dtype, 0) + number
             size += end - begin
             if _tells(name):
@@ -233,7 +235,7 @@ def _tells(name: str) -> bool:
     low = name.lower()
     if not low.endswith("weight") or len(name) > 200:
         return False
-    words = ("embed", "wte", "lm_head", "q_proj", "k_proj", "gate_proj", "up_proj", "fc1", "c_fc", "down_proj", "c_attn")
+    words = ("embed", "wte", "lm_head", "q_proj", "k_proj", "gate_proj", "up_proj", "fc1", "c_fc", "c_attn")
     return any(word in low for word in words)
 
 
@@ -252,16 +254,21 @@ class _Cursor:
     def position(self) -> int:
         return self._base + self._at
 
-    def _need(self, length: int) -> None:
+    def _holds(self, length: int) -> None:
         if length > self._size - self.position:
-            raise BadInput(f"{self._name}: says that {length} more bytes follow at {self.position}, but it has {self._size}.")
+            raise BadInput(
+                f"{self._name}: says that {length} more bytes follow at {self.position}, but it has {self._size} in all."
+            )
+
+    def _need(self, length: int) -> None:
+        self._holds(length)
         if self._at + length > len(self._buffer):
             rest = self._buffer[self._at :]
             self._base += self._at
             self._at = 0
             self._buffer = rest + self._stream.read(max(length - len(rest), 1 << 20))
             if len(self._buffer) < length:
-                raise BadInput(f"{self._name}: ended at {self._base + len(self._buffer)} bytes, in the middle of its header.")
+                raise BadInput(f"{self._name}: ended in the middle of its header.")
 
     def take(self, length: int) -> bytes:
         self._need(length)
@@ -272,8 +279,7 @@ class _Cursor:
         return struct.unpack("<" + code, self.take(struct.calcsize("<" + code)))[0]
 
     def skip(self, length: int) -> None:
-        if length > self._size - self.position:
-            raise BadInput(f"{self._name}: says that {length} more bytes follow at {self.position}, but it has {self._size}.")
+        self._holds(length)
         if self._at + length <= len(self._buffer):
             self._at += length
         else:
@@ -284,7 +290,7 @@ class _Cursor:
         length = self.number("Q")
         self.strings += 1
         if self.strings > LIMIT_STRINGS:
-            raise BadInput(f"{self._name}: holds more than {LIMIT_STRINGS} strings in its header, which no model has.")
+            raise BadInput(f"{self._name}: holds more than {LIMIT_STRINGS} strings, which no model's header has.")
         if length > keep:
             self.skip(length)
             return ""
@@ -399,8 +405,9 @@ def _onnx(place: Path) -> ModelFileReading:
     if not seen_graph:
         raise BadInput(f"{place}: holds no ONNX graph.")
     return ModelFileReading(
-        format="onnx", path=str(place), parameters=sum(types.values()), weights_bytes=weights, tensors=count, types=types
-    )
+        format="onnx", path=str(place), parameters=sum(types.values()), weights_bytes=weights, tensors=count,
+        types=types,
+    )  # fmt: skip
 
 
 def _varint(at: _Cursor) -> int:

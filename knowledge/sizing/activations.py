@@ -7,6 +7,7 @@ token and width of arXiv 2205.05198, since unfused norms and activations keep mo
 
 from __future__ import annotations
 
+from knowledge.facts import Base
 from knowledge.sizing.description import ModelDescription
 from knowledge.sizing.work import Work
 
@@ -28,7 +29,8 @@ def layer_bytes(model: ModelDescription, work: Work, tokens: int, length: int) -
         attention += 4 * model.heads  # log-sum-exp of the fused kernel
     feed = e * f * ((4 if model.gated else 2) + (3 if model.gelu_steps else 0))
     if model.dropout:
-        attention += 2 * h
+        # Masks take a byte each in fused kernels; the processor keeps them as numbers and gives up fused attention.
+        attention += 8 * h + 12 * model.heads * length if work.cpu else 2 * h
     per_token = _norms(model, work, h) + attention + feed
     if adapters:
         per_token += e * work.rank * (7 if model.gated else 4)
@@ -62,19 +64,32 @@ def feed_width(model: ModelDescription) -> float:
     return share * routed + (1 - share) * max(model.intermediate, 4 * model.hidden)
 
 
-def training_bytes(model: ModelDescription, work: Work) -> tuple[float, float]:
-    """Bytes at the start of the backward pass: kept by the blocks, and by the output layer with its loss."""
+class Backward(Base, frozen=True, kw_only=True):
+    """Bytes on top of weights and states while the backward pass runs.
+
+    start: its first moment, when the loss's gradients lie beside all that the blocks keep. middle: the first
+    recomputed block beside what is kept of the others (the same as `start` without recomputation). block: one block.
+    """
+
+    start: float
+    middle: float
+    block: float
+    together: float  # all of it at once, as an upper end
+
+
+def backward(model: ModelDescription, work: Work) -> Backward:
     tokens = work.sequence_length * work.batch_size
-    one = layer_bytes(model, work, tokens, work.sequence_length)
+    block = layer_bytes(model, work, tokens, work.sequence_length)
     stream = 4 if work.precision == "fp32" or work.mixed else 2
-    if work.checkpointing:
-        blocks = model.layers * tokens * model.hidden * stream + one
-    else:
-        blocks = model.layers * one
-    # Output layer: scores in the computing precision, their log-softmax and two gradients in 32 bits.
-    scores = (16 if work.precision == "fp32" else 14) * tokens * model.vocab
+    kept = model.layers * (tokens * model.hidden * stream if work.checkpointing else block)
+    # Output layer: scores, their log-softmax and its gradient (12 bytes per score, measured in 32 and 16 bits).
+    scores = tokens * model.vocab
     final = tokens * model.hidden * (12 if work.precision == "fp32" else 10)
-    return blocks, scores + final
+    middle = kept + 4 * scores + block if work.checkpointing else 0.0
+    return Backward(
+        start=kept + final + 12 * scores, middle=middle, block=block,
+        together=kept + final + 16 * scores + (block if work.checkpointing else 0.0),
+    )  # fmt: skip
 
 
 def in_flight(model: ModelDescription, work: Work) -> int:
@@ -91,11 +106,13 @@ def inference_bytes(model: ModelDescription, work: Work, tokens: int) -> float:
     e = 4 if work.weight_format == "fp32" else 2
     q = model.heads * model.head_dim
     k = model.kv_heads * model.head_dim
-    norm = model.hidden * (2 * e + (4 if e == 2 and model.norm == "rms" else 0))
-    feed = 3 * e * feed_width(model) if model.gated else 2 * e * feed_width(model)
+    norm = model.hidden * (4 * e + (4 if e == 2 and model.norm == "rms" else 0))
+    feed = (3 if model.gated else 4 if model.gelu_steps else 2) * e * feed_width(model)
     attention = e * (3 * q + 3 * k) + 4 * model.heads
     if work.eager_attention:
         attention += model.heads * work.context_length * (4 if e == 4 else 8)
+    if model.is_mixture:
+        feed += 3 * e * model.hidden * model.experts_per_token  # routed copies in and out
     scores = work.concurrency * model.vocab * (e + 4)
     return tokens * (norm + max(feed, attention)) + scores
 

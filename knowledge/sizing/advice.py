@@ -26,7 +26,7 @@ def remedies(found: Case, chosen: Layout, needed: Parts) -> tuple[Remedy, ...]:
     from knowledge.sizing import inverse
 
     offers: list[Remedy] = []
-    what, model = found.work, found.model
+    what = found.work
     if what.trains:
         offers += _training(found, chosen)
     else:
@@ -38,9 +38,9 @@ def remedies(found: Case, chosen: Layout, needed: Parts) -> tuple[Remedy, ...]:
             offers.append(remedy("reduce_batch", {"concurrency": str(alone)}))
         offers += _quantised(found)
         if what.kv_bits > 8 and needed.cache > 0.2 * needed.total and _holds(changed(found, kv_bits=8)):
-            offers.append(remedy("quantize", {"format": "fp8 (KV cache)"}))
+            offers.append(remedy("enable_setting", {"setting": "fp8 KV cache"}))
         if what.engine != "server" and _host_holds(found, needed):
-            offers.append(remedy("offload", {"what": "some layers"}))
+            offers.append(remedy("offload", {"part": "layers"}))
     number = inverse.devices_needed(found)
     if number is not None and number > found.devices:
         method = "FSDP" if what.method == "qlora" else "FSDP / ZeRO-3" if what.trains else "tensor parallel"
@@ -78,17 +78,14 @@ def _training(found: Case, chosen: Layout) -> list[Remedy]:
                 offers.append(remedy("use_adapters", {"method": name}))
                 break
         if what.optimizer_bytes > 2.1 and _holds(changed(found, optimizer="adamw_8bit", optimizer_bytes=2.03)):
-            offers.append(remedy("quantize", {"format": "8-bit AdamW"}))
+            offers.append(remedy("enable_setting", {"setting": "8-bit AdamW"}))
     if what.method == "lora" and _holds(changed(found, method="qlora")):
         offers.append(remedy("use_adapters", {"method": "QLoRA"}))
         offers.append(remedy("quantize", {"bits": "4"}))
-    if offload_layout(found, chosen) is not None:
-        offers.append(remedy("offload", {"what": _states(offload_layout(found, chosen))}))
+    moved = offload_layout(found, chosen)
+    if moved is not None:
+        offers.append(remedy("offload", {"part": moved.offload or "optimizer"}))
     return offers
-
-
-def _states(layout: Layout | None) -> str:
-    return "the optimizer states" if layout is not None and layout.offload == "optimizer" else "optimizer states and weights"
 
 
 def offload_layout(found: Case, chosen: Layout) -> Layout | None:

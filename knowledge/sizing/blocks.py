@@ -78,7 +78,7 @@ def decoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
     if kind == "gpt_bigcode":
         kv = 1 if flag(config, "multi_query", True) else heads
     if kv > heads:
-        raise BadInput(f"model configuration: key `num_key_value_heads`: found {kv}, more than the {heads} query heads.")
+        raise BadInput(f"model configuration: key `num_key_value_heads`: found {kv}, more than {heads} query heads.")
     head_dim = number(config, "head_dim") or max(1, h // heads)
     f = number(config, "intermediate") or family.feed_factor * h
     tied = flag(config, "tie_word_embeddings", family.tied)
@@ -122,6 +122,7 @@ def decoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
         head += vocab
     total = table + head + layers * attention + mlp + expert_parameters + routers + norms
     idle = mixtures * max(0, experts - chosen) * one_expert
+    widest = experts * one_expert + shared_parameters if mixtures else dense
     full, windowed, window = _windows(config, kind, layers)
     return ModelDescription(
         parameters=total, active_parameters=total - idle, embedding_parameters=table, head_parameters=head,
@@ -133,7 +134,7 @@ def decoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
         dropout=family.dropout, experts=experts, experts_per_token=chosen, shared_intermediate=shared,
         moe_layers=mixtures, cache_layers=full, window_layers=windowed, window=window, cache_width=cache_width,
         latent_cache=latent, max_context=number(config, "positions"),
-        largest_layer_parameters=max(table, attention + (experts * one_expert + shared_parameters if mixtures else dense)),
+        largest_layer_parameters=max(table, attention + widest),
     )  # fmt: skip
 
 
@@ -211,7 +212,9 @@ def _windows(config: Mapping[str, Any], kind: str, layers: int) -> tuple[int, in
         return layers // 2, layers - layers // 2, window
     if kind.startswith("qwen2"):
         first = named(config, "max_window_layers") or 0
-        return (layers, 0, None) if not config.get("use_sliding_window") else (min(first, layers), max(0, layers - first), window)
+        if not config.get("use_sliding_window"):
+            return layers, 0, None
+        return min(first, layers), max(0, layers - first), window
     if kind in ("mistral", "mixtral", "phi3", "starcoder2", "ministral", "cohere2"):
         return 0, layers, window
     return layers, 0, None

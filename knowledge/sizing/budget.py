@@ -13,6 +13,9 @@ from knowledge.verdicts import Assumption
 GIB = 2**30
 Where = Literal["dedicated", "shared", "unified", "cpu", "unknown"]
 
+# Bytes that a device offers, bytes free now, kind of memory, and what was assumed.
+Offer = tuple[int | None, int | None, Where, tuple[Assumption, ...]]
+
 # Chances that a device can be made to work; a disabled or unlicensed one is left out.
 STATES = ("usable", "unknown", "no_driver", "module_missing", "driver_mismatch", "permission_denied", "hidden")
 
@@ -58,12 +61,13 @@ def groups(machine: MachineProfile) -> list[tuple[Accelerator, int]]:
 
 
 def budget(machine: MachineProfile, device: Accelerator | Literal["cpu"] | None = None) -> Budget:
-    """Budget per device on MACHINE; DEVICE pins the choice, otherwise the best kind of accelerator, or the processor."""
+    """Budget per device on MACHINE; DEVICE pins the choice, else the best kind of accelerator, or the processor."""
     found = groups(machine)
     if device == "cpu" or (device is None and machine.accelerators is not None and not found):
         return processor(machine)
     if isinstance(device, Accelerator):
-        number = next((n for d, n in found if (d.vendor, d.name, d.mig) == (device.vendor, device.name, device.mig)), 0)
+        same = (device.vendor, device.name, device.mig)
+        number = next((n for d, n in found if (d.vendor, d.name, d.mig) == same), 0)
         chosen, devices = device, number or device.count
     elif found:
         chosen, devices = found[0]
@@ -93,9 +97,7 @@ def processor(machine: MachineProfile) -> Budget:
     """The computer's own memory, for work on the processor."""
     size = host_memory(machine)
     now = _now(machine)
-    return Budget(
-        where="cpu", available_bytes=size, now_bytes=now if now is not None and size is not None and now < size else None
-    )
+    return Budget(where="cpu", available_bytes=size, now_bytes=None if size is None else _less(now, size))
 
 
 def host_memory(machine: MachineProfile) -> int | None:
@@ -116,8 +118,7 @@ def _now(machine: MachineProfile) -> int | None:
     return machine.memory.available_bytes
 
 
-def _offer(device: Accelerator, machine: MachineProfile) -> tuple[int | None, int | None, Where, tuple[Assumption, ...]]:
-    """Bytes that DEVICE offers, bytes free now, kind of memory, and what was assumed."""
+def _offer(device: Accelerator, machine: MachineProfile) -> Offer:
     kind = device.memory_kind or ("dedicated" if device.memory_bytes else None)
     if kind is None and device.vendor == "apple":
         kind = "unified"
@@ -139,7 +140,7 @@ def _offer(device: Accelerator, machine: MachineProfile) -> tuple[int | None, in
 
 def _unified(
     device: Accelerator, machine: MachineProfile, host: int | None, now: int | None
-) -> tuple[int | None, int | None, Where, tuple[Assumption, ...]]:
+) -> Offer:
     if device.usable_bytes is not None:
         size = device.usable_bytes if host is None else min(host, device.usable_bytes)
         return size, _less(now, size), "unified", ()
@@ -167,7 +168,7 @@ def _unified(
 
 def _shared(
     device: Accelerator, machine: MachineProfile, host: int | None, now: int | None
-) -> tuple[int | None, int | None, Where, tuple[Assumption, ...]]:
+) -> Offer:
     carved = device.memory_bytes or 0
     notes: tuple[Assumption, ...] = ()
     pool = device.shared_bytes

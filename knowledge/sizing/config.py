@@ -61,8 +61,9 @@ def described(config: Mapping[str, Any]) -> ModelDescription:
     if found.parameters > 1e15:
         raise BadInput("model configuration: these sizes make more than 10^15 parameters, which no model has.")
     return msgspec.structs.replace(
-        found, name=str(name)[:200] if name else None, architecture=str(shown)[:100] if shown else None, weight_format=weight
-    )
+        found, name=str(name)[:200] if name else None, architecture=str(shown)[:100] if shown else None,
+        weight_format=weight,
+    )  # fmt: skip
 
 
 def _multimodal(config: Mapping[str, Any], inner: Mapping[str, Any], kind: str) -> ModelDescription:

@@ -138,11 +138,12 @@ def _plan(found: Case, chosen: Layout) -> MemoryPlan:
         elif found.model.cache_layers:
             context = inverse.largest_context(found, chosen)
             concurrency = inverse.largest_concurrency(found, chosen)
+    form = {"qlora": "nf4", "infer": what.weight_format}.get(what.method, what.precision)
     return MemoryPlan(
         tensor_parallel=chosen.tensor, data_parallel=chosen.data, pipeline_parallel=chosen.pipeline,
         sharding=chosen.sharding, offload=chosen.offload, max_batch=batch or None, max_context=context or None,
         max_concurrency=concurrency or None,
-        weight_format="nf4" if what.method == "qlora" else what.weight_format if what.method == "infer" else what.precision,
+        weight_format=form,
     )  # fmt: skip
 
 
@@ -164,8 +165,8 @@ def _sharing(found: Case, chosen: Layout, whole: Layout, subject: str) -> list[F
         text = Text(
             f"Data parallelism and ZeRO keep all 4-bit weights on each of the {found.devices} devices: {need} GiB on a "
             f"device with {have} GiB. The memory of several devices does not add up that way; FSDP splits the weights.",
-            f"数据并行和 ZeRO 会在 {found.devices} 个设备上各保留一份完整的 4 位权重：每个 {have} GiB 的设备上需要 {need} GiB。"
-            "这样多个设备的显存并不能相加；FSDP 才会拆分权重。",
+            f"数据并行和 ZeRO 会在 {found.devices} 个设备上各保留一份完整的 4 位权重：每个 {have} GiB 的设备需要 "
+            f"{need} GiB。这样多个设备的显存并不能相加；FSDP 才会拆分权重。",
         )
     else:
         text = Text(
@@ -189,8 +190,9 @@ def _devices(found: Case, chosen: Layout, subject: str) -> list[Finding]:
     if splits and devices > 1 and not layout.divides(model, devices):
         even = max(t for t in range(1, devices) if layout.divides(model, t))
         text = Text(
-            f"{model.heads} attention heads ({model.kv_heads} for keys and values) cannot be split over {devices} devices; "
-            f"tensor parallel {even} is possible (--tensor-parallel-size {even}), or pipeline parallel over all.",
+            f"{model.heads} attention heads ({model.kv_heads} for keys and values) cannot be split over {devices} "
+            f"devices; tensor parallel {even} is possible (--tensor-parallel-size {even}), or pipeline parallel over "
+            "all.",
             f"{model.heads} 个注意力头（键值头 {model.kv_heads} 个）无法均分到 {devices} 个设备；可用张量并行 {even}"
             f"（--tensor-parallel-size {even}），或在全部设备上使用流水线并行。",
         )
@@ -209,7 +211,8 @@ def _devices(found: Case, chosen: Layout, subject: str) -> list[Finding]:
         said.append(Finding(code="accel.mixed", severity="info", subject=name, because=text))
     if found.budget.where in ("shared", "unified") and found.budget.assumptions:
         note = found.budget.assumptions[0]
-        name = found.budget.device.name if found.budget.device is not None else None
-        said.append(Finding(code="accel.memory_shared", severity="info", subject=name or subject, because=note.because,
-                            evidence=(Evidence(fact=f"{note.fact} = {note.assumed} bytes", source="assumed"),)))  # fmt: skip
+        named = found.budget.device.name if found.budget.device is not None else None
+        evidence = (Evidence(fact=f"{note.fact} = {note.assumed} bytes", source="assumed"),)
+        said.append(Finding(code="accel.memory_shared", severity="info", subject=named or subject,
+                            because=note.because, evidence=evidence))  # fmt: skip
     return said

@@ -138,6 +138,7 @@ def largest_model(found: Case) -> int:
         return estimates.fits(msgspec.structs.replace(found, model=described))
 
     # Shapes change in steps between sizes, so the search goes over a grid and not by halves.
-    grid = [1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 80, 90, 100, 120, 140, 160, 200, 240, 270, 300, 320, 400, 500,
-            600, 700, 800, 1000, 1200, 1500, 2000, 2400, 3000, 4000, 5000, 6700, 8000, 10_000, 15_000, 20_000]  # fmt: skip
+    grid = [1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 80, 90, 100, 120, 140, 160, 200, 240, 270, 300, 320, 400,
+            500, 600, 700, 800, 1000, 1200, 1500, 2000, 2400, 3000, 4000, 5000, 6700, 8000, 10_000, 15_000,
+            20_000]  # fmt: skip
     return max((n * 100_000_000 for n in grid if fits(n)), default=0)

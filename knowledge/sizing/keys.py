@@ -63,5 +63,5 @@ def required(config: Mapping[str, Any], meaning: str) -> int:
     found = number(config, meaning)
     if found is None:
         names = ", ".join(NAMES[meaning][0])
-        raise BadInput(f"model configuration: none of the keys {names} is there, so this is no transformer's description.")
+        raise BadInput(f"model configuration: none of the keys {names} is there; no transformer is described.")
     return found

@@ -61,7 +61,8 @@ def scaled(model: ModelDescription, total: int) -> ModelDescription:
     share = total / model.parameters
     names = [n for n in model.__struct_fields__ if n.endswith("_parameters")]
     values = {n: round(getattr(model, n) * share) for n in names}
-    return msgspec.structs.replace(model, parameters=total, exact=False, notes=(shape.PARTLY.filled(names="params"),), **values)
+    values["parameters"] = total
+    return msgspec.structs.replace(model, exact=False, notes=(shape.PARTLY.filled(names="params"),), **values)
 
 
 def describe(source: Any) -> ModelDescription:

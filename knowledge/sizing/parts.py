@@ -97,7 +97,7 @@ def adapter_parameters(model: ModelDescription, rank: int) -> int:
 
 def training(model: ModelDescription, work: Work, layout: Layout, where: Where) -> Parts:
     state = states(model, work)
-    blocks, head = activations.training_bytes(model, work)
+    back = activations.backward(model, work)
     lowest, fixed, highest = CONTEXT[where]
     devices = layout.data
     link = LINK_BYTES if layout.devices > 1 else 0.0
@@ -126,14 +126,14 @@ def training(model: ModelDescription, work: Work, layout: Layout, where: Where) 
         low_state = weights + gradients + optimizer
     if layout.offload is not None and sharding is not None:
         weights, gradients, optimizer, gathered, low_state, host = _offload(model, work, layout, state, largest)
-    # The backward pass frees activations while gradients come: the peak is at its start or at its end.
-    one_layer = activations.layer_bytes(model, work, work.sequence_length * work.batch_size, work.sequence_length)
-    start = blocks + head + head_gradients(model, trained)
-    end = gradients + one_layer
-    peak = max(start, end, gradients)
+    # The backward pass frees activations while gradients come, so the peak is at its start, at its end, or in the
+    # optimizer's step, which needs room for two copies of the largest tensor.
+    split = devices if sharding in ("zero3", "fsdp") else 1
+    head = head_gradients(model, trained)
+    step = gradients + 8.0 * largest_tensor(model, work) / split
+    peak = max(back.start, back.middle + head, gradients + back.block, step)
     above = max(0.0, peak - gradients)
     shown_gradients = min(gradients, peak)
-    together = blocks + head
     shown = Parts(
         weights=weights, gradients=shown_gradients, optimizer=optimizer, activations=above,
         overhead=fixed + link + gathered, host=host,
@@ -143,8 +143,17 @@ def training(model: ModelDescription, work: Work, layout: Layout, where: Where) 
         base_low, base_high = base_low / devices, base_high / devices
     low = low_state + base_low + max(0.0, above * 0.6) + lowest
     bucket = gradients if layout.devices > 1 and sharding is None else 0.0
-    high = weights + base_high + gradients + bucket + optimizer + gathered * 1.5 + together * 1.2 + highest + link * 1.5
+    most = max(gradients + back.together * 1.2, peak * 1.1)
+    high = weights + base_high + bucket + optimizer + gathered * 1.5 + most + highest + link * 1.5
     return _ranged(shown, low, high)
+
+
+def largest_tensor(model: ModelDescription, work: Work) -> float:
+    """Parameters of the largest trained tensor: the embedding, a projection, or the stacked experts of a layer."""
+    if work.method != "full":
+        return work.rank * max(model.hidden, model.intermediate)
+    experts = 2 * model.experts * model.intermediate * model.hidden if model.is_mixture else 0
+    return max(model.vocab * model.hidden, model.hidden * model.intermediate, experts)
 
 
 class States(Base, frozen=True, kw_only=True):

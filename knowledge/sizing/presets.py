@@ -30,7 +30,7 @@ class Preset(Base, frozen=True, kw_only=True):
     source: Source
     published: int | None = None
     config: dict[str, Any] | None = None
-    shape: dict[str, int] | None = None
+    shape: Model | None = None
 
 
 class _File(Base, frozen=True, kw_only=True):
@@ -52,9 +52,9 @@ def description(identifier: str) -> ModelDescription:
     one = presets()[identifier]
     if one.config is not None:
         return msgspec.structs.replace(config.described(one.config), name=identifier)
-    found = shape.described(Model(name=identifier, **(one.shape or {})), task="vision")
+    found = shape.described(one.shape or Model(), task="vision")
     assert found is not None
-    return msgspec.structs.replace(found, kind="diffusion")
+    return msgspec.structs.replace(found, name=identifier, kind="diffusion")
 
 
 def plain(name: str) -> str:

@@ -51,12 +51,14 @@ def _gguf(reading: Mapping[str, Any]) -> ModelDescription:
     tokens = metadata.get("tokenizer.ggml.tokens")
     vocab = value("vocab_size") or (tokens.get("length") if isinstance(tokens, Mapping) else None)
     settings: dict[str, Any] = {
-        "model_type": _family(name), "hidden_size": value("embedding_length"), "num_hidden_layers": value("block_count"),
+        "model_type": _family(name), "hidden_size": value("embedding_length"),
+        "num_hidden_layers": value("block_count"),
         "num_attention_heads": value("attention.head_count"), "num_key_value_heads": value("attention.head_count_kv"),
         "head_dim": value("attention.key_length"), "intermediate_size": value("feed_forward_length"),
         "vocab_size": vocab, "max_position_embeddings": value("context_length"), "num_experts": value("expert_count"),
         "num_experts_per_tok": value("expert_used_count"),
-        "moe_intermediate_size": value("expert_feed_forward_length"), "sliding_window": value("attention.sliding_window"),
+        "moe_intermediate_size": value("expert_feed_forward_length"),
+        "sliding_window": value("attention.sliding_window"),
         "kv_lora_rank": value("attention.kv_lora_rank"), "q_lora_rank": value("attention.q_lora_rank"),
         "first_k_dense_replace": value("leading_dense_block_count"),
     }  # fmt: skip
@@ -70,7 +72,8 @@ def _gguf(reading: Mapping[str, Any]) -> ModelDescription:
     return _with_total(
         msgspec.structs.replace(
             found, name=str(title)[:200] if isinstance(title, str) and title else None, architecture=name[:100],
-            weights_bytes=reading.get("weights_bytes"), weight_format=f"gguf:{form}" if form in formats.GGUF_BITS else None,
+            weights_bytes=reading.get("weights_bytes"),
+            weight_format=f"gguf:{form}" if form in formats.GGUF_BITS else None,
         ),
         counted,
     )  # fmt: skip
@@ -93,13 +96,16 @@ def _with_total(found: ModelDescription, counted: int) -> ModelDescription:
         share = counted / found.parameters
         names = [n for n in found.__struct_fields__ if n.endswith("_parameters")]
         values = {n: round(getattr(found, n) * share) for n in names}
-        return msgspec.structs.replace(found, parameters=counted, **{**values, "active_parameters": max(1, values["active_parameters"])})
+        values["active_parameters"] = max(1, values["active_parameters"])
+        return msgspec.structs.replace(found, parameters=counted, **values)
     other = found.other_parameters + gap
     head = found.head_parameters
     if other < 0:
         head, other = head + other, 0
     active = max(1, min(counted, found.active_parameters + gap))
-    return msgspec.structs.replace(found, parameters=counted, active_parameters=active, other_parameters=other, head_parameters=head)
+    return msgspec.structs.replace(
+        found, parameters=counted, active_parameters=active, other_parameters=other, head_parameters=head
+    )
 
 
 def _safetensors(reading: Mapping[str, Any]) -> ModelDescription:
@@ -162,7 +168,8 @@ def _bare(reading: Mapping[str, Any]) -> ModelDescription:
     found = shape.described(Model(params=counted), task="vision")
     assert found is not None
     size = reading.get("weights_bytes") or counted * 4
-    form = "fp32" if size >= 3.5 * counted else "bf16" if size >= 1.5 * counted else "int8" if size >= 0.9 * counted else "int4"
+    width = size / counted
+    form = "fp32" if width >= 3.5 else "bf16" if width >= 1.5 else "int8" if width >= 0.9 else "int4"
     return msgspec.structs.replace(
         found, weights_bytes=size, weight_format=form, exact=False, notes=(BARE,), parameters=counted
     )

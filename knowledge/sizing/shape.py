@@ -15,16 +15,16 @@ LIMITS = {
 # Shapes that models of about this size have: parameters, layers, hidden, heads, key-value heads, intermediate, vocab.
 # From the config.json files of GPT-2, Qwen2.5, Llama 3 and Llama 3.1; see data/models.yaml for addresses.
 TYPICAL = (
-    (1.2e8, 12, 768, 12, 12, 3072, 50_257),
-    (3.5e8, 24, 1024, 16, 16, 4096, 50_257),
-    (5.0e8, 24, 896, 14, 2, 4864, 151_936),
-    (1.5e9, 28, 1536, 12, 2, 8960, 151_936),
-    (3.2e9, 28, 3072, 24, 8, 8192, 128_256),
-    (8.0e9, 32, 4096, 32, 8, 14_336, 128_256),
-    (1.4e10, 48, 5120, 40, 8, 13_824, 152_064),
-    (3.2e10, 64, 5120, 40, 8, 27_648, 152_064),
-    (7.0e10, 80, 8192, 64, 8, 28_672, 128_256),
-    (4.05e11, 126, 16_384, 128, 8, 53_248, 128_256),
+    (120_000_000, 12, 768, 12, 12, 3072, 50_257),
+    (350_000_000, 24, 1024, 16, 16, 4096, 50_257),
+    (500_000_000, 24, 896, 14, 2, 4864, 151_936),
+    (1_500_000_000, 28, 1536, 12, 2, 8960, 151_936),
+    (3_200_000_000, 28, 3072, 24, 8, 8192, 128_256),
+    (8_000_000_000, 32, 4096, 32, 8, 14_336, 128_256),
+    (14_000_000_000, 48, 5120, 40, 8, 13_824, 152_064),
+    (32_000_000_000, 64, 5120, 40, 8, 27_648, 152_064),
+    (70_000_000_000, 80, 8192, 64, 8, 28_672, 128_256),
+    (405_000_000_000, 126, 16_384, 128, 8, 53_248, 128_256),
 )
 
 APPROXIMATE = Text(
@@ -48,28 +48,31 @@ def positive(name: str, value: int | None) -> int | None:
 
 def described(model: Model, task: str | None = None) -> ModelDescription | None:
     """MODEL of an answers file as a description, or None where neither a size nor a shape is stated."""
-    total = count(model.params)
+    stated_total = count(model.params)
     given = {name: positive(name, getattr(model, name)) for name in LIMITS}
-    if total is None and (given["layers"] is None or given["hidden"] is None):
+    if stated_total is None and (given["layers"] is None or given["hidden"] is None):
         return None
     text = task not in ("vision", "tabular", "rl", "speech")
-    near = nearest(total if total is not None else (given["layers"] or 1) * 12 * (given["hidden"] or 1) ** 2)
-    layers = given["layers"] or round(near[1])
-    hidden = given["hidden"] or round(near[2])
-    heads = given["heads"] or max(1, round(near[3] if given["hidden"] is None else hidden / 128))
+    rough = (given["layers"] or 1) * 12 * (given["hidden"] or 1) ** 2
+    near = nearest(rough if stated_total is None else stated_total)
+    layers = given["layers"] or near[1]
+    hidden = given["hidden"] or near[2]
+    heads = given["heads"] or max(1, near[3] if given["hidden"] is None else hidden // 128)
     head_dim = given["head_dim"] or max(1, hidden // heads)
     kv_known = given["kv_heads"] is not None
-    kv_heads = given["kv_heads"] or min(heads, max(1, round(near[4])))
+    kv_heads = given["kv_heads"] or min(heads, max(1, near[4]))
     if kv_heads > heads:
         raise BadInput(f"key `model.kv_heads`: found {kv_heads}, which is more than the {heads} query heads.")
-    vocab = given["vocab"] or (round(near[6]) if text else 0)
+    vocab = given["vocab"] or (near[6] if text else 0)
     experts = given["experts"] or 0
     active = count(model.active_params)
 
     attention = layers * hidden * head_dim * (2 * heads + 2 * kv_heads)
     table = vocab * hidden
-    tied = total is not None and total < 3e9
-    if total is None:
+    tied = stated_total is not None and stated_total < 3_000_000_000
+    if stated_total is not None:
+        total = stated_total
+    else:
         feed = given["intermediate"] or (near[5] if given["hidden"] is None else round(hidden * 3.5))
         total = attention + layers * 3 * hidden * feed * max(1, experts) + table * (1 if tied else 2)
     if total < attention + table:  # the shape says more than the count: the count stands, its parts shrink
@@ -106,7 +109,7 @@ def described(model: Model, task: str | None = None) -> ModelDescription | None:
     )  # fmt: skip
 
 
-def nearest(total: float) -> tuple[float, ...]:
+def nearest(total: int) -> tuple[int, ...]:
     """The typical shape for TOTAL parameters, with layers and width moved a little where no row is close."""
     row = min(TYPICAL, key=lambda r: abs(_ratio(total, r[0])))
     step = (total / row[0]) ** (1 / 3)
@@ -118,10 +121,11 @@ def nearest(total: float) -> tuple[float, ...]:
     if hidden < row[2] and total < 3e7:
         heads = max(1, hidden // 64)
     layers = max(1, round(row[1] * step))
-    return (total, layers, hidden, heads, max(1, min(heads, row[4])), max(1, round(row[5] * step)), min(row[6], max(1, total / hidden / 3)))
+    feed, vocab = max(1, round(row[5] * step)), min(row[6], max(1, total // hidden // 3))
+    return total, layers, hidden, heads, max(1, min(heads, row[4])), feed, vocab
 
 
-def _ratio(a: float, b: float) -> float:
+def _ratio(a: int, b: int) -> float:
     import math
 
     return math.log(a / b)

@@ -30,8 +30,8 @@ def encoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
     total = table + attention + mlp + norms + other
     return ModelDescription(
         kind="encoder", parameters=total, active_parameters=total, embedding_parameters=table,
-        attention_parameters=attention, mlp_parameters=mlp, norm_parameters=norms, other_parameters=other, layers=layers,
-        hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f,
+        attention_parameters=attention, mlp_parameters=mlp, norm_parameters=norms, other_parameters=other,
+        layers=layers, hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f,
         vocab=vocab if "MaskedLM" in wanted else 0, tied=True, gated=False, norm="layer", dropout=True,
         max_context=positions, largest_layer_parameters=max(table, (attention + mlp) // layers),
         exact=kind in ("bert", "roberta", "xlm-roberta", "distilbert"),
@@ -45,8 +45,8 @@ def image_encoder(config: Mapping[str, Any]) -> ModelDescription:
     attention, mlp = layers * 4 * (h * h + h), layers * (2 * h * f + f + h)
     return ModelDescription(
         kind="encoder", parameters=total, active_parameters=total, attention_parameters=attention, mlp_parameters=mlp,
-        norm_parameters=layers * 4 * h, other_parameters=max(0, total - attention - mlp - layers * 4 * h), layers=layers,
-        hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f, gated=False, norm="layer",
+        norm_parameters=layers * 4 * h, other_parameters=max(0, total - attention - mlp - layers * 4 * h),
+        layers=layers, hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f, gated=False, norm="layer",
         max_context=_patches(config) + 1, largest_layer_parameters=(attention + mlp) // layers, exact=False,
     )  # fmt: skip
 

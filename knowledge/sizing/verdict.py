@@ -34,7 +34,9 @@ def finding(
         return None
     evidence = (
         Evidence(fact=f"{round(available)} bytes available per device", source="machine"),
-        Evidence(fact=f"{round(parts.total)} bytes expected, {round(parts.low)} to {round(parts.high)}", source="sizing"),
+        Evidence(
+            fact=f"{round(parts.total)} bytes expected, {round(parts.low)} to {round(parts.high)}", source="sizing"
+        ),
     )
     need, low, high, have = gib(parts.total), gib(parts.low), gib(parts.high), gib(available)
     if outcome == "exceeds":

@@ -82,7 +82,8 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
         method = "infer"
     elif answers.scenario == "llm-finetuning":
         method = "lora"
-        notes.append(_assumed("training.method", "lora", "LoRA is the usual way to fine-tune.", "LoRA 是常用的微调方式。"))
+        notes.append(_assumed("training.method", "lora", "LoRA is the usual way to fine-tune.",
+                              "LoRA 是常用的微调方式。"))  # fmt: skip
     else:
         method = "full"
         notes.append(_assumed("training.method", "full", "No method was chosen, so all weights are trained.",
@@ -98,7 +99,8 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
     if sequence is None:
         sequence = min(2048, model.max_context or 2048) if model.vocab else model.max_context or 1024
         if method != "infer":
-            notes.append(_assumed("training.sequence_length", str(sequence), "No length was stated.", "未说明序列长度。"))
+            notes.append(_assumed("training.sequence_length", str(sequence), "No length was stated.",
+                                  "未说明序列长度。"))  # fmt: skip
     batch = _number("training.batch_size", training.batch_size)
     if batch is None:
         batch = 1
@@ -129,7 +131,8 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
     if context is None:
         context = min(4096, model.max_context or 4096)
         if method == "infer" and model.cache_layers:
-            notes.append(_assumed("serving.context_length", str(context), "No context was stated.", "未说明上下文长度。"))
+            notes.append(_assumed("serving.context_length", str(context), "No context was stated.",
+                                  "未说明上下文长度。"))  # fmt: skip
     concurrency = _number("serving.concurrency", serving.concurrency) or 1
     if context * concurrency > LIMIT_TOKENS or sequence * batch > LIMIT_TOKENS:
         raise BadInput(f"Length times batch is more than {LIMIT_TOKENS} tokens at once, which no machine holds.")
@@ -161,7 +164,8 @@ def engine(framework: str | None) -> Engine:
 
 def _serves(answers: Answers) -> bool:
     serving = answers.serving
-    return any(v is not None for v in (serving.concurrency, serving.context_length, serving.weight_bits, serving.weight_format))
+    stated = (serving.concurrency, serving.context_length, serving.weight_bits, serving.weight_format)
+    return any(value is not None for value in stated)
 
 
 def _number(name: str, value: int | None) -> int | None:
