@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
-
 import msgspec
 
 from probes.host import Reading
@@ -103,6 +101,8 @@ def _of_user(machine: Machine, name: str) -> list[str]:
 
 def _parsed(reading: Reading) -> dict[tuple[str, str], Told] | str:
     """Section and option to value; a sentence where pip would not read the file."""
+    import configparser  # here: most machines have no such file
+
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(reading.text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ntpath
 import posixpath
 import re
 import time
@@ -31,7 +30,12 @@ class Machine:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.windows = host.os == "windows"
-        self.paths: ModuleType = ntpath if self.windows else posixpath
+        if self.windows:
+            import ntpath
+
+            self.paths: ModuleType = ntpath
+        else:
+            self.paths = posixpath
         self.separator = "\\" if self.windows else "/"
         self._began = time.monotonic()
         self._listings: dict[str, Reading] = {}

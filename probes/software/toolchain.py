@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -360,6 +359,9 @@ def _ask_programs(machine: Machine, seen: dict[str, Seen]) -> list[Finding]:
     names = [name for name in _QUESTIONS if (seen[name].value is True if name in seen else recorded)]
     if not names:
         return []
+    # Imported here: without questions no thread is needed, and the import costs a tenth of a fast probe.
+    from concurrent.futures import ThreadPoolExecutor
+
     findings = []
     questions = [_QUESTIONS[name][0] for name in names]
     with ThreadPoolExecutor(min(8, len(names) + 1)) as pool:
