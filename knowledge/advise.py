@@ -15,7 +15,7 @@ from knowledge.catalog import Catalog, Companion, Framework, Scenario
 from knowledge.compatibility import FITS, VENDORS, changes_of, fit_of, integrated
 from knowledge.explain import remedy
 from knowledge.facts import Evidence, Finding, MachineProfile
-from knowledge.pairs import Solution, Wanted, solve
+from knowledge.pairs import Part, Solution, Wanted, solve
 from knowledge.predicates import Situation, evidence, holds
 from knowledge.text import Text
 from knowledge.verdicts import (
@@ -87,7 +87,7 @@ def assessment(
         Component(
             role=part.role,
             framework=part.framework.id,
-            version=part.build.version if part.build else None,
+            version=_version(part, solution),
             build=f"{part.framework.id} {part.build.id}" if part.build else None,
             device=part.build.device if part.build else None,
         )
@@ -189,6 +189,14 @@ def estimate(catalog: Catalog, framework: Framework, solution: Solution, situati
     found = sizing.estimate(situation.machine, answers, catalog, device=device)
     situation.memo[key] = found
     return found
+
+
+def _version(part: Part, solution: Solution) -> str | None:
+    """The version of PART; what ships inside another framework (DDP in torch) has the version of that one."""
+    if part.build is None or part.build.packages or part.build.steps:
+        return part.build.version if part.build else None
+    hosts = [other.build.version for other in solution.parts if other.build and other.framework.id in part.framework.needs]
+    return hosts[0] if hosts else part.build.version
 
 
 def _memory_verdicts(memory: MemoryEstimate, framework: Framework) -> list[Verdict]:

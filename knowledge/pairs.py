@@ -82,7 +82,9 @@ def supports(catalog: Catalog, framework: Framework, device: str, situation: Sit
         floating = not framework.builds or any(build.device == "any" for build in framework.builds)
         if not found and floating:
             below = [catalog.frameworks[name] for name in bases(framework) if name in catalog.frameworks]
-            found = any(supports(catalog, item, device, situation) for item in below) if below else device == "cpu"
+            # What runs on nothing else and has no code of its own for a device (a tracker, a scheduler) goes beside any.
+            lone = bool(framework.builds) or device == "cpu"
+            found = any(supports(catalog, item, device, situation) for item in below) if below else lone
         situation.memo[key] = found
     return found
 
@@ -122,6 +124,8 @@ def solve(
         if route.device == "cpu":
             return _on_processor(catalog, framework, found, carried, waiting, situation)
         inside = all(integrated(card) for card in route.cards)
+        if found.fit == "unsuitable" and device is None:
+            found = _other_way(catalog, framework, route, situation, companions) or found
         if found.fit == "unsuitable" and _hardware(found):
             if carried is None or (inside is False and all(integrated(c) for c in carried.route.cards)):
                 carried = found
@@ -135,6 +139,20 @@ def solve(
     if carried is not None:
         return carried
     return _nowhere(catalog, framework, situation)
+
+
+def _other_way(
+    catalog: Catalog, framework: Framework, route: Route, situation: Situation, companions: Sequence[Wanted]
+) -> Solution | None:
+    """A stack for the same cards by another kind of build (Vulkan where ROCm has none) that does fit."""
+    for other in routes(situation):
+        if other.device != route.device and other.places == route.places:
+            if not supports(catalog, framework, other.device, situation):
+                continue
+            found = on_route(catalog, framework, other, situation, companions)
+            if found is not None and found.fit != "unsuitable":
+                return found
+    return None
 
 
 def _hardware(solution: Solution) -> list[Verdict]:
@@ -270,7 +288,8 @@ def _with_python(
     existing = situation.answers.team.existing or ()
     if not framework.builds:
         return _combine(catalog, framework, None, route, situation, companions)
-    candidates: list[tuple[int, int, bool, int, int, Build]] = []
+    docker = situation.answers.tools.packages == "docker"
+    candidates: list[tuple[int, int, bool, int, bool, int, Build]] = []
     for place, build in enumerate(ordered(framework, situation)):
         if build.device not in (route.device, "any"):
             continue
@@ -280,10 +299,13 @@ def _with_python(
             continue
         checked = check(catalog, framework, build, route, situation)
         foreign = not any(name in existing for name in build.uses)
-        candidates.append((FITS.index(checked.fit), checked.changes, build.device == "any", foreign, place, build))
-    candidates.sort(key=lambda item: item[:5])
+        other_client = in_container(build) != docker
+        candidates.append(
+            (FITS.index(checked.fit), checked.changes, build.device == "any", foreign, other_client, place, build)
+        )
+    candidates.sort(key=lambda item: item[:6])
     best: Solution | None = None
-    for level, _, _, _, _, build in candidates[:12]:
+    for level, _, _, _, _, _, build in candidates[:12]:
         if best is not None and (level, 0) > rank(best):
             break
         found = _combine(catalog, framework, build, route, situation, companions)
@@ -294,11 +316,17 @@ def _with_python(
     return best
 
 
+def in_container(build: Build) -> bool:
+    """Whether BUILD is an image to run and no package."""
+    return not build.packages and any(step.get("step") == "container_run" for step in build.steps)
+
+
 class _Stack:
     """A stack while it is put together: what each part demands of the others."""
 
     def __init__(self) -> None:
         self.bounds: dict[str, list[str]] = {}
+        self.toolkits: dict[str, str] = {}  # framework id to the CUDA that a part above it was compiled with
         self.waiting: dict[str, str] = {}  # framework id to role
         self.done: dict[str, Part] = {}
 
@@ -326,7 +354,8 @@ def _combine(
         part = catalog.frameworks.get(name)
         if part is None or name in stack.done:
             continue
-        chosen, found = _choose(catalog, part, route, situation, stack.bounds.get(name, []))
+        bounds, toolkit = stack.bounds.get(name, []), stack.toolkits.get(name)
+        chosen, found = _choose(catalog, part, route, situation, bounds, toolkit)
         if chosen is None and part.builds:
             conflicts.append(_conflict(part, stack.bounds.get(name, []), framework))
         if found is not None:
@@ -386,6 +415,8 @@ def _take(
             stack.waiting.setdefault(name, _role(catalog.frameworks[name]))
     for name, bound in uses.items():
         stack.bounds.setdefault(name, []).append(bound)
+        if build is not None and build.device == "cuda" and build.toolkit is not None:
+            stack.toolkits.setdefault(name, build.toolkit)
     owners = _package_owner(catalog, situation)
     for conflict in framework.conflicts:
         bound = conflict.params.get("version", "")
@@ -397,14 +428,22 @@ def _take(
 
 
 def _choose(
-    catalog: Catalog, framework: Framework, route: Route, situation: Situation, bounds: list[str]
+    catalog: Catalog,
+    framework: Framework,
+    route: Route,
+    situation: Situation,
+    bounds: list[str],
+    toolkit: str | None = None,
 ) -> tuple[Build | None, Checked | None]:
-    """The best build of FRAMEWORK within BOUNDS for the route's device, else for any device, else for the processor."""
-    key = ("choose", framework.id, route.device, route.places, tuple(bounds), situation.python_minor)
+    """The best build of FRAMEWORK within BOUNDS for the route's device, else for any device, else for the processor.
+
+    Of equal ones the one with the CUDA major of TOOLKIT, which what stands above it was compiled with.
+    """
+    key = ("choose", framework.id, route.device, route.places, tuple(bounds), toolkit, situation.python_minor)
     known: tuple[Build | None, Checked | None] | None = situation.memo.get(key)
     if known is not None:
         return known
-    best: tuple[int, int, int, int] | None = None
+    best: tuple[int, int, bool, int, int] | None = None
     chosen: tuple[Build | None, Checked | None] = (None, None)
     devices = {build.device for build in framework.builds}
     allowed = (route.device, "any") if devices & {route.device, "any"} else ("cpu",)
@@ -414,11 +453,16 @@ def _choose(
         if not all(within(build.version, bound) for bound in bounds):
             continue
         checked = check(catalog, framework, build, route, situation)
-        score = (FITS.index(checked.fit), checked.changes, allowed.index(build.device), place)
+        foreign = toolkit is not None and build.toolkit is not None and _major(build.toolkit) != _major(toolkit)
+        score = (FITS.index(checked.fit), checked.changes, foreign, allowed.index(build.device), place)
         if best is None or score < best:
             best, chosen = score, (build, checked)
     situation.memo[key] = chosen
     return chosen
+
+
+def _major(release: str) -> str:
+    return release.split(".")[0]
 
 
 def _conflict(framework: Framework, bounds: list[str], root: Framework) -> Verdict:
