@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     project.add_argument("--set", action="append", default=[], metavar="key=value", help="one answer, dotted key")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
 
-    def add(name: str, what: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    def add(name: str, what: str, *parents: _Parser) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=what, description=what, parents=[common, *parents])
 
     one = add("probe", "Say what this computer is.")

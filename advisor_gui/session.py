@@ -260,7 +260,7 @@ def assess_all(
     """Every framework of the catalogue on this machine, by id."""
     from knowledge import advise
 
-    found = {}
+    found: dict[str, Assessment] = {}
     for name in knowledge.frameworks:
         progress.check()
         asked = msgspec.structs.replace(answers, framework=name)
@@ -272,7 +272,7 @@ def environments(places: Folders) -> tuple[int, int]:
     """Number of clean environments kept for smoke tests, and the bytes that they take."""
     from probes.proof import sandbox
 
-    kept = sandbox.Sandboxes(places.cache / "environments").list()
+    kept = sandbox.Sandboxes(places.cache / "environments").every(sizes=True)
     return len(kept), sum(e.size_bytes or 0 for e in kept)
 
 
@@ -280,13 +280,13 @@ def remove_environments(places: Folders) -> None:
     from probes.proof import sandbox
 
     boxes = sandbox.Sandboxes(places.cache / "environments")
-    for kept in boxes.list():
-        boxes.remove(kept)
+    for kept in boxes.every():
+        boxes.remove(kept.key)
 
 
 def doctor(knowledge: Catalog, machine: MachineProfile, python: str | None = None) -> tuple[Finding, ...]:
     """Faults of the machine and of its environments (or of the one at PYTHON), in order of pain."""
-    from knowledge import diagnose, devices
+    from knowledge import devices, diagnose
 
     completed = devices.complete(knowledge, machine)
     return diagnose.diagnose(knowledge, completed, today(), python=python)
@@ -296,9 +296,14 @@ def with_python(machine: MachineProfile, path: str) -> MachineProfile:
     """MACHINE with the environment at PATH read and first among its Pythons. Raises BadInput where there is none."""
     from probes.software import environments
 
-    found = environments.one_python(local_host(), path)
+    found, faults = environments.one_python(local_host(), path)
     if found is None:
-        raise BadInput(f"{path}: no Python environment was found there; give its python or its folder.")
+        if faults:
+            raise BadInput(faults[0].because)
+        raise BadInput(Text(
+            f"{path}: no Python environment was found there; give its python or its folder.",
+            f"{path}：没有找到 Python 环境；请给出其 python 程序或所在文件夹。",
+        ))  # fmt: skip
     rest = tuple(p for p in machine.pythons or () if p.path != found.path)
     return msgspec.structs.replace(machine, pythons=(found, *rest))
 
@@ -324,10 +329,12 @@ def model_answers(path: str) -> Model:
     from probes import model_files
 
     found = sizing.describe(model_files.read(path))
+    mixture = found.active_parameters < found.parameters
     return Model(
-        name=found.name, params=found.params, file=Path(path).name, layers=found.layers, hidden=found.hidden,
-        heads=found.heads, kv_heads=found.kv_heads, vocab=found.vocab, experts=found.experts,
-        active_params=found.active_params,
+        name=found.name, params=found.parameters, file=Path(path).name, layers=found.layers, hidden=found.hidden,
+        heads=found.heads, kv_heads=found.kv_heads, vocab=found.vocab or None, experts=found.experts or None,
+        active_params=found.active_parameters if mixture else None, intermediate=found.intermediate or None,
+        head_dim=found.head_dim or None,
     )  # fmt: skip
 
 
@@ -382,7 +389,7 @@ def smoke(
 
     try:
         with history.History(places.data / "history.sqlite") as runs:
-            runs.add(result)
+            runs.add(result, machine)
     except OSError as error:
         progress.log(f"history: not kept: {error}")
     return result
@@ -396,7 +403,7 @@ def runs(places: Folders, limit: int = 200) -> tuple[SmokeResult, ...]:
     if not path.exists():
         return ()
     with history.History(path) as kept:
-        return kept.recent(limit)
+        return tuple(run.result for run in kept.runs(limit=limit))
 
 
 def report(

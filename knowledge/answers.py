@@ -12,7 +12,7 @@ Method = Literal["full", "lora", "qlora", "scratch", "infer"]
 Precision = Literal["bf16", "fp16", "fp32", "fp8"]
 
 
-class Model(Base, kw_only=True):
+class Model(Base, frozen=True, kw_only=True):
     name: str | None = None
     params: str | int | float | None = None  # 7B, 7.0e+9 or 7000000000; read it with knowledge.documents.count
     file: str | None = None
@@ -27,7 +27,7 @@ class Model(Base, kw_only=True):
     head_dim: int | None = None
 
 
-class Training(Base, kw_only=True):
+class Training(Base, frozen=True, kw_only=True):
     method: Method | None = None
     precision: Precision | None = None
     sequence_length: int | None = None
@@ -37,7 +37,7 @@ class Training(Base, kw_only=True):
     rank: int | None = None
 
 
-class Serving(Base, kw_only=True):
+class Serving(Base, frozen=True, kw_only=True):
     concurrency: int | None = None
     context_length: int | None = None
     weight_bits: int | None = None
@@ -47,7 +47,7 @@ class Serving(Base, kw_only=True):
     structured_output: bool | None = None
 
 
-class Target(Base, kw_only=True):
+class Target(Base, frozen=True, kw_only=True):
     kind: Literal[
         "this-machine", "server", "cluster", "android", "ios", "embedded-linux", "browser", "windows", "macos",
         "microcontroller",
@@ -55,7 +55,7 @@ class Target(Base, kw_only=True):
     npu: str | None = None
 
 
-class Cluster(Base, kw_only=True):
+class Cluster(Base, frozen=True, kw_only=True):
     nodes: int | None = None
     gpus_per_node: int | None = None
     interconnect: Literal["nvlink", "infiniband", "ethernet", "none"] | None = None
@@ -63,13 +63,13 @@ class Cluster(Base, kw_only=True):
     must_survive_node_loss: bool | None = None
 
 
-class Team(Base, kw_only=True):
+class Team(Base, frozen=True, kw_only=True):
     experience: Literal["beginner", "python", "cpp", "distributed"] | None = None
     existing: tuple[str, ...] | None = None
     language: Literal["en", "zh"] | None = None
 
 
-class Needs(Base, kw_only=True):
+class Needs(Base, frozen=True, kw_only=True):
     reproducible: bool | None = None
     offline: bool | None = None
     mirror: str | None = None
@@ -79,12 +79,12 @@ class Needs(Base, kw_only=True):
     dynamic_shapes: bool | None = None
 
 
-class Tools(Base, kw_only=True):
+class Tools(Base, frozen=True, kw_only=True):
     packages: Literal["uv", "pip", "conda", "docker"] | None = None
     shell: Literal["bash", "powershell", "cmd"] | None = None
 
 
-class Answers(Base, kw_only=True):
+class Answers(Base, frozen=True, kw_only=True):
     schema: int = 1
     scenario: ScenarioId = "rapid-prototyping"
     task: Task | None = None

@@ -12,7 +12,7 @@ Device = Literal["cpu", "cuda", "rocm", "xpu", "metal", "cann", "musa", "openvin
                  "tpu", "gaudi", "coreml", "vulkan", "webgpu", "any"]  # fmt: skip
 
 
-class Fact(Base, kw_only=True):
+class Fact(Base, frozen=True, kw_only=True):
     """A source and what it says."""
 
     url: str
@@ -20,21 +20,21 @@ class Fact(Base, kw_only=True):
     fact: str = ""
 
 
-class Remedy(Base, kw_only=True):
+class Remedy(Base, frozen=True, kw_only=True):
     """A remedy as data: a code of the closed list and values for its template. It can never hold a command."""
 
     code: str
     params: dict[str, str] = {}
 
 
-class Condition(Base, kw_only=True):
+class Condition(Base, frozen=True, kw_only=True):
     """One word of the closed vocabulary with its arguments; `knowledge.predicates` holds one function per word."""
 
     word: str
     args: dict[str, Any] = {}
 
 
-class Requirement(Base, kw_only=True):
+class Requirement(Base, frozen=True, kw_only=True):
     """A condition that a build needs, the code it is reported under, and what an unknown fact means for it."""
 
     when: Condition
@@ -45,7 +45,7 @@ class Requirement(Base, kw_only=True):
     source: Source | None = None
 
 
-class BuildPackage(Base, kw_only=True):
+class BuildPackage(Base, frozen=True, kw_only=True):
     """A package that a build installs: exact version, and the index it comes from where that is not the build's."""
 
     name: str
@@ -58,7 +58,7 @@ class BuildPackage(Base, kw_only=True):
     build_isolation: bool = True  # False: its build needs torch, so it is installed after it without build isolation
 
 
-class Build(Base, kw_only=True):
+class Build(Base, frozen=True, kw_only=True):
     """One way to get a framework: a version for one device from one index, with all that its wheels demand.
 
     platforms: "linux-x86_64", "linux-aarch64", "windows-x86_64", "windows-aarch64", "macos-aarch64", "macos-x86_64".
@@ -93,7 +93,7 @@ class Build(Base, kw_only=True):
     source: Source | None = None
 
 
-class Status(Base, kw_only=True):
+class Status(Base, frozen=True, kw_only=True):
     state: Literal["active", "maintenance", "archived", "renamed", "superseded", "unverified"]
     since: str | None = None
     successors: tuple[str, ...] = ()  # framework ids
@@ -101,18 +101,18 @@ class Status(Base, kw_only=True):
     source: Source
 
 
-class Licence(Base, kw_only=True):
+class Licence(Base, frozen=True, kw_only=True):
     id: str
     permissive: bool
 
 
-class ThenAndNow(Base, kw_only=True):
+class ThenAndNow(Base, frozen=True, kw_only=True):
     then: Text
     now: Text
     source: Source | None = None
 
 
-class Framework(Base, kw_only=True):
+class Framework(Base, frozen=True, kw_only=True):
     id: str
     name: str
     aliases: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class Framework(Base, kw_only=True):
     sources: tuple[Fact, ...]
 
 
-class Preference(Base, kw_only=True):
+class Preference(Base, frozen=True, kw_only=True):
     """Moves frameworks to the front (or, with avoid, to the back) of a scenario's order where all conditions hold."""
 
     frameworks: tuple[str, ...]
@@ -147,13 +147,13 @@ class Preference(Base, kw_only=True):
     source: Source
 
 
-class Candidate(Base, kw_only=True):
+class Candidate(Base, frozen=True, kw_only=True):
     framework: str
     because: Text
     when: tuple[Condition, ...] = ()  # offered only where all hold
 
 
-class Companion(Base, kw_only=True):
+class Companion(Base, frozen=True, kw_only=True):
     """A part that joins the stack in a role beside the chosen framework, where all conditions hold."""
 
     role: str
@@ -163,7 +163,7 @@ class Companion(Base, kw_only=True):
     because: Text
 
 
-class Scenario(Base, kw_only=True):
+class Scenario(Base, frozen=True, kw_only=True):
     id: str
     checked: str
     title: Text
@@ -178,12 +178,12 @@ class Scenario(Base, kw_only=True):
     sources: tuple[Fact, ...] = ()
 
 
-class Choice(Base, kw_only=True):
+class Choice(Base, frozen=True, kw_only=True):
     value: Any
     label: Text
 
 
-class Question(Base, kw_only=True):
+class Question(Base, frozen=True, kw_only=True):
     """One question; `key` is the dotted path in the answers file."""
 
     id: str
@@ -199,7 +199,7 @@ class Question(Base, kw_only=True):
     changes: tuple[str, ...] = ()  # what the answer can move: framework ids, or "memory", "plan"
 
 
-class Index(Base, kw_only=True):
+class Index(Base, frozen=True, kw_only=True):
     id: str
     url: str | None = None  # None: the user's own default index
     mirrors: str | None = None  # id of the index that this one copies
@@ -208,7 +208,7 @@ class Index(Base, kw_only=True):
     source: Source | None = None
 
 
-class Toolkit(Base, kw_only=True):
+class Toolkit(Base, frozen=True, kw_only=True):
     """A toolkit release line of a backend and the driver that it needs."""
 
     versions: str  # specifier, ">=13,<14"
@@ -217,7 +217,7 @@ class Toolkit(Base, kw_only=True):
     source: Source
 
 
-class Backend(Base, kw_only=True):
+class Backend(Base, frozen=True, kw_only=True):
     id: str
     checked: str
     name: Text
@@ -227,7 +227,7 @@ class Backend(Base, kw_only=True):
     sources: tuple[Fact, ...] = ()
 
 
-class DeviceFamily(Base, kw_only=True):
+class DeviceFamily(Base, frozen=True, kw_only=True):
     """Names of one hardware family and what follows from them."""
 
     family: str
@@ -245,13 +245,13 @@ class DeviceFamily(Base, kw_only=True):
     source: Source
 
 
-class DeviceTable(Base, kw_only=True):
+class DeviceTable(Base, frozen=True, kw_only=True):
     vendor: str
     checked: str
     families: tuple[DeviceFamily, ...]
 
 
-class Catalog(Base, kw_only=True):
+class Catalog(Base, frozen=True, kw_only=True):
     frameworks: dict[str, Framework]
     scenarios: dict[str, Scenario]
     backends: dict[str, Backend]

@@ -26,21 +26,21 @@ class Base(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Root of all values: frozen, strict about unknown keys."""
 
 
-class Evidence(Base, kw_only=True):
+class Evidence(Base, frozen=True, kw_only=True):
     """One fact and where it was read: a file, a command, a library call, or what the user stated."""
 
     fact: str
     source: str
 
 
-class Source(Base, kw_only=True):
+class Source(Base, frozen=True, kw_only=True):
     """Where a piece of knowledge stands, and on which day it was read (ISO date, or year and month)."""
 
     url: str
     date: str
 
 
-class Remedy(Base, kw_only=True):
+class Remedy(Base, frozen=True, kw_only=True):
     """What the user can do. Commands are rendered by the program from code and params, never taken from data."""
 
     code: str
@@ -49,7 +49,7 @@ class Remedy(Base, kw_only=True):
     commands: tuple[str, ...] = ()
 
 
-class Finding(Base, kw_only=True):
+class Finding(Base, frozen=True, kw_only=True):
     """Something worth telling about the machine or an environment; probes use it for what could not be read."""
 
     code: str
@@ -61,7 +61,7 @@ class Finding(Base, kw_only=True):
     source: Source | None = None
 
 
-class System(Base, kw_only=True):
+class System(Base, frozen=True, kw_only=True):
     os: str | None = None  # linux | windows | macos, or any other lower-case word
     distribution: str | None = None
     release: str | None = None
@@ -79,7 +79,7 @@ class System(Base, kw_only=True):
     long_paths: bool | None = None  # Windows
 
 
-class Cpu(Base, kw_only=True):
+class Cpu(Base, frozen=True, kw_only=True):
     vendor: str | None = None
     model: str | None = None
     sockets: int | None = None
@@ -94,7 +94,7 @@ class Cpu(Base, kw_only=True):
     max_mhz: float | None = None
 
 
-class Memory(Base, kw_only=True):
+class Memory(Base, frozen=True, kw_only=True):
     total_bytes: int | None = None
     available_bytes: int | None = None
     limit_bytes: int | None = None
@@ -102,11 +102,11 @@ class Memory(Base, kw_only=True):
     shm_bytes: int | None = None
 
 
-class Disk(Base, kw_only=True):
+class Disk(Base, frozen=True, kw_only=True):
     free_bytes: int | None = None
 
 
-class Accelerator(Base, kw_only=True):
+class Accelerator(Base, frozen=True, kw_only=True):
     kind: AcceleratorKind = "gpu"
     vendor: str
     name: str | None = None
@@ -127,7 +127,7 @@ class Accelerator(Base, kw_only=True):
     links: tuple[str, ...] = ()
 
 
-class Software(Base, kw_only=True):
+class Software(Base, frozen=True, kw_only=True):
     """Toolkits by version; False means looked for and absent, None means not known."""
 
     cuda_toolkit: str | bool | None = None
@@ -149,12 +149,12 @@ class Software(Base, kw_only=True):
     conda: str | bool | None = None
 
 
-class Package(Base, kw_only=True):
+class Package(Base, frozen=True, kw_only=True):
     name: str
     version: str | None = None
 
 
-class Python(Base, kw_only=True):
+class Python(Base, frozen=True, kw_only=True):
     path: str | None = None
     version: str | None = None
     kind: str | None = None  # system | venv | conda | pyenv | uv | store | …
@@ -164,7 +164,7 @@ class Python(Base, kw_only=True):
     packages: tuple[Package, ...] | None = None
 
 
-class Network(Base, kw_only=True):
+class Network(Base, frozen=True, kw_only=True):
     index_url: str | None = None
     extra_index_urls: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ class Network(Base, kw_only=True):
     reachable: dict[str, bool] = {}
 
 
-class MachineProfile(Base, kw_only=True):
+class MachineProfile(Base, frozen=True, kw_only=True):
     """One computer. `sources` says for a dotted fact ("cpu.model", "accelerators.0.target") where it was read."""
 
     schema: int = SCHEMA

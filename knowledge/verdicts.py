@@ -13,7 +13,7 @@ Fit = Literal["ready", "after_changes", "undetermined", "unsuitable"]
 MemoryVerdict = Literal["fits", "tight", "exceeds", "unknown"]
 
 
-class Verdict(Base, kw_only=True):
+class Verdict(Base, frozen=True, kw_only=True):
     """One requirement against one machine."""
 
     code: str
@@ -25,13 +25,13 @@ class Verdict(Base, kw_only=True):
     source: Source | None = None
 
 
-class Assumption(Base, kw_only=True):
+class Assumption(Base, frozen=True, kw_only=True):
     fact: str
     assumed: str
     because: Text
 
 
-class MemoryComponents(Base, kw_only=True):
+class MemoryComponents(Base, frozen=True, kw_only=True):
     weights_bytes: int = 0
     gradients_bytes: int = 0
     optimizer_bytes: int = 0
@@ -40,7 +40,7 @@ class MemoryComponents(Base, kw_only=True):
     overhead_bytes: int = 0
 
 
-class MemoryPlan(Base, kw_only=True):
+class MemoryPlan(Base, frozen=True, kw_only=True):
     tensor_parallel: int = 1
     data_parallel: int = 1
     pipeline_parallel: int = 1
@@ -52,7 +52,7 @@ class MemoryPlan(Base, kw_only=True):
     weight_format: str | None = None
 
 
-class MemoryEstimate(Base, kw_only=True):
+class MemoryEstimate(Base, frozen=True, kw_only=True):
     """All bytes are per device of the stated plan; `host_bytes` is the computer's own memory."""
 
     schema: int = 1
@@ -69,7 +69,7 @@ class MemoryEstimate(Base, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-class Component(Base, kw_only=True):
+class Component(Base, frozen=True, kw_only=True):
     role: str
     framework: str
     version: str | None = None
@@ -77,18 +77,18 @@ class Component(Base, kw_only=True):
     device: str | None = None
 
 
-class Stack(Base, kw_only=True):
+class Stack(Base, frozen=True, kw_only=True):
     components: tuple[Component, ...] = ()
     python: str | None = None
 
 
-class RuledOut(Base, kw_only=True):
+class RuledOut(Base, frozen=True, kw_only=True):
     build: str
     index_id: str | None = None
     verdicts: tuple[Verdict, ...] = ()
 
 
-class Assessment(Base, kw_only=True):
+class Assessment(Base, frozen=True, kw_only=True):
     """One framework on one machine; `verdicts` are those of the chosen build alone."""
 
     framework: str
@@ -104,14 +104,14 @@ class Assessment(Base, kw_only=True):
     sources: tuple[Source, ...] = ()
 
 
-class AssessmentAnswer(Assessment, kw_only=True):
+class AssessmentAnswer(Assessment, frozen=True, kw_only=True):
     """`stackfit assess`: the assessment, and what is worth knowing about the machine."""
 
     schema: int = 1
     findings: tuple[Finding, ...] = ()
 
 
-class Change(Base, kw_only=True):
+class Change(Base, frozen=True, kw_only=True):
     """One fact or answer changed, and what it unlocks."""
 
     fact: str
@@ -122,7 +122,7 @@ class Change(Base, kw_only=True):
     unlocks: tuple[str, ...] = ()
 
 
-class Recommendation(Base, kw_only=True):
+class Recommendation(Base, frozen=True, kw_only=True):
     schema: int = 1
     scenario: str
     chosen: Assessment | None = None
@@ -135,7 +135,7 @@ class Recommendation(Base, kw_only=True):
     knowledge_age_days: int | None = None
 
 
-class DoctorAnswer(Base, kw_only=True):
+class DoctorAnswer(Base, frozen=True, kw_only=True):
     schema: int = 1
     findings: tuple[Finding, ...] = ()
     machine_remedies: tuple[Remedy, ...] = ()

@@ -6,7 +6,7 @@ import datetime
 import json
 from contextlib import ExitStack
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,25 +24,25 @@ def render(value: Report, language: str) -> bytes:
 
 def pages(value: Report, language: str, dpi: float = PREVIEW_DPI) -> tuple[bytes, ...]:
     """The pages of the PDF as PNG pictures, for a true preview."""
-    return _compile(value, language, "png", ppi=dpi)
+    return _compile(value, language, "png", dpi=dpi)
 
 
-def _compile(value: Report, language: str, kind: str, **options: Any) -> tuple[bytes, ...]:
+def _compile(value: Report, language: str, kind: Literal["pdf", "png"], dpi: float | None = None) -> tuple[bytes, ...]:
     import typst
 
     from advisor_gui import charts
 
     c = blocks.contents(shown(value), language)
     body = msgspec.to_builtins(c)
-    for section, made in zip(body["sections"], c.sections, strict=True):
-        section["blocks"] = [_block(b, language, charts) for b in made.blocks]
+    for section, blocky in zip(body["sections"], c.sections, strict=True):
+        section["blocks"] = [_block(b, language, charts) for b in blocky.blocks]
     moment = datetime.datetime.fromisoformat(value.created)
     with ExitStack() as stack:
         folder = stack.enter_context(resources.as_file(resources.files("advisor_gui.report") / "templates"))
         fonts = stack.enter_context(resources.as_file(resources.files("advisor_gui.ui") / "assets"))
-        made = typst.compile(
+        made: bytes | list[bytes] = typst.compile(
             str(folder / "report.typ"), format=kind, font_paths=[str(fonts)],
-            sys_inputs={"data": json.dumps(body, ensure_ascii=False)}, timestamp=round(moment.timestamp()), **options,
+            sys_inputs={"data": json.dumps(body, ensure_ascii=False)}, timestamp=round(moment.timestamp()), ppi=dpi,
         )  # fmt: skip
     return tuple(made) if isinstance(made, list) else (made,)
 

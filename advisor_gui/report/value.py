@@ -9,7 +9,7 @@ from knowledge.text import Text
 from knowledge.verdicts import Recommendation
 
 
-class PolicyNote(Base, kw_only=True):
+class PolicyNote(Base, frozen=True, kw_only=True):
     """The team policy in force, as far as a reader of the report needs it."""
 
     name: str
@@ -18,7 +18,7 @@ class PolicyNote(Base, kw_only=True):
     rules: tuple[Text, ...] = ()
 
 
-class Report(Base, kw_only=True):
+class Report(Base, frozen=True, kw_only=True):
     """One assessment as a whole. Texts keep both languages, so it can be shown in either later."""
 
     schema: int = 1

@@ -21,6 +21,7 @@ from advisor_gui.ui.words import Words
 
 if TYPE_CHECKING:
     from advisor_gui.ui.main_window import MainWindow
+    from knowledge.facts import Finding, MachineProfile
     from probes.progress import Progress
 
 APP_ID = "io.github.stackfit.Stackfit"
@@ -102,8 +103,8 @@ class Program:
         do = self.context.actions
         do["new"] = partial(documents.new, self.context)
         do["open"] = partial(documents.ask_open, self.window, self.context)
-        do["save"] = partial(documents.save, self.window, self.context)  # type: ignore[assignment]
-        do["save_as"] = partial(documents.save_as, self.window, self.context)  # type: ignore[assignment]
+        do["save"] = partial(documents.save, self.window, self.context)
+        do["save_as"] = partial(documents.save_as, self.window, self.context)
         do["open_machine"] = partial(documents.ask_machine, self.window, self.context)
         do["machine_at"] = self.scan
         do["this_machine"] = partial(self.scan, None)
@@ -144,12 +145,12 @@ class Program:
             machine = session.open_machine(path, environments=True, progress=progress)
             return machine, session.doctor(session.catalog(self.desk.places), machine)
 
-        def got_hardware(machine: object) -> None:
-            self.desk.set_machine(machine, path)  # type: ignore[arg-type]
+        def got_hardware(machine: MachineProfile) -> None:
+            self.desk.set_machine(machine, path)
             self.jobs.start("scan", whole, on_done=got_whole, on_error=self._fault)
 
-        def got_whole(found: object) -> None:
-            machine, findings = found  # type: ignore[misc]
+        def got_whole(found: tuple[MachineProfile, tuple[Finding, ...]]) -> None:
+            machine, findings = found
             self.desk.set_machine(machine, path)
             self.desk.set_findings(findings)
             if path is not None:

@@ -43,7 +43,7 @@ class Context:
     go: Callable[[str], None]
     say: Callable[[str], None]
     complain: Callable[[str], None]
-    actions: dict[str, Callable[[], None]] = field(default_factory=dict)
+    actions: dict[str, Callable[..., object]] = field(default_factory=dict)
 
 
 from advisor_gui.ui.settings import Settings  # noqa: E402 - a type for the annotation above, kept in its own module

@@ -48,7 +48,7 @@ def open_path(parent: QWidget, context: Context, path: str) -> None:
         if path.endswith(".stackfit"):
             _show(context, decode(session.read_text(path, "an assessment"), path), Path(path))
         else:
-            context.actions["machine_at"](path)  # type: ignore[call-arg]
+            context.actions["machine_at"](path)
             return
     except BadInput as error:
         context.complain(context.words.text(error.text))
@@ -66,7 +66,7 @@ def _show(context: Context, value: Report, path: Path | None) -> None:
     desk.resolve = value.resolve
     desk.document, desk.unsaved = path, False
     for topic in ("answers", "smoke", "resolve", "document"):
-        desk.tell(topic)  # type: ignore[arg-type]
+        desk.tell(topic)
 
 
 def ask_open(parent: QWidget, context: Context) -> None:

@@ -58,12 +58,12 @@ class Job(QObject):
             self.parted.emit(value)
 
     def _run(self) -> None:
+        result: Any = None
+        error: Exception | None = None
         try:
-            result, error = self._work(self.progress), None
-        except Cancelled as stop:
-            result, error = None, stop
+            result = self._work(self.progress)
         except Exception as fault:  # noqa: BLE001 - the one place where work ends; the page shows what went wrong
-            result, error = None, fault
+            error = fault
         try:
             self._finished.emit(result, error)
         except RuntimeError:

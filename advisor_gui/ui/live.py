@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from probes.progress import Progress
-
-if TYPE_CHECKING:
-    from probes.live import LiveSample
 
 EVERY_S = 1.0
 

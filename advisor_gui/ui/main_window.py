@@ -7,7 +7,16 @@ from functools import partial
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import (
-    QButtonGroup, QFrame, QHBoxLayout, QLabel, QMainWindow, QMenu, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout,
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QProgressBar,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
     QWidget,
 )  # fmt: skip
 
@@ -190,7 +199,7 @@ class MainWindow(QMainWindow):
     def _jobs_changed(self) -> None:
         self.busy.setVisible(self.context.jobs.any_running())
 
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+    def closeEvent(self, event: QCloseEvent) -> None:
         if not documents.may_leave(self, self.context):
             event.ignore()
             return

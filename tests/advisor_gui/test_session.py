@@ -30,7 +30,7 @@ def test_whole_file_takes_the_place_of_the_old(tmp_path: Path) -> None:
     session.write_whole(target, b"one")
     session.write_whole(target, b"two")
     assert target.read_bytes() == b"two"
-    assert os.listdir(target.parent) == ["report.html"]
+    assert [p.name for p in target.parent.iterdir()] == ["report.html"]
 
 
 def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +44,7 @@ def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(session.CouldNot, match="No space left"):
         session.write_whole(target, b"new")
     assert target.read_bytes() == b"old"
-    assert os.listdir(tmp_path) != []
-    assert [n for n in os.listdir(tmp_path) if n.startswith(".report")] == []
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".report")] == []
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00bad", b"\xc3\x28"])

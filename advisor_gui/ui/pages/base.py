@@ -81,7 +81,7 @@ class Page(QScrollArea):
         else:
             self._stale = True
 
-    def showEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+    def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]
         self.refresh("shown")
         self._stale = False

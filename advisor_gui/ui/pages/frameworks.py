@@ -7,7 +7,16 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
-    QCheckBox, QHBoxLayout, QLabel, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QScrollArea, QVBoxLayout, QWidget,
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
 )  # fmt: skip
 
 from advisor_gui import session, wording
@@ -90,7 +99,8 @@ class FrameworksPage(Page):
         catalog = self.context.desk.catalog
         if catalog is None:
             return
-        chosen = self.list.currentItem().data(Qt.ItemDataRole.UserRole) if self.list.currentItem() else None
+        before = self._current()
+        chosen = before.data(Qt.ItemDataRole.UserRole) if before is not None else None
         self.list.blockSignals(True)
         self.list.clear()
         for entry in sorted(catalog.frameworks.values(), key=lambda f: f.name.lower()):
@@ -104,6 +114,10 @@ class FrameworksPage(Page):
         self.list.blockSignals(False)
         self._filter()
         self._show(self.list.currentItem())
+
+    def _current(self) -> QListWidgetItem | None:
+        """The chosen row; Qt's own signature does not say that there may be none."""
+        return self.list.currentItem()
 
     def _short(self, entry: Framework) -> str:
         words = self.context.words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
@@ -13,6 +14,9 @@ from advisor_gui.ui.widgets.device import DeviceCard, ProcessorCard, RamCard, Sy
 from advisor_gui.ui.widgets.finding import FindingCard
 from advisor_gui.ui.widgets.tables import EnvironmentTable, FactTable
 from knowledge.facts import MachineProfile
+
+if TYPE_CHECKING:
+    from probes.live import LiveSample
 
 SHOWN_FINDINGS = 4
 
@@ -165,7 +169,7 @@ class MachinePage(Page):
         for column in range(3):
             self.grid.setColumnStretch(column, 1 if column < columns else 0)
 
-    def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: object) -> None:
         super().resizeEvent(event)  # type: ignore[arg-type]
         if hasattr(self, "devices"):
             self._lay()
@@ -209,7 +213,7 @@ class MachinePage(Page):
         if self.context.desk.machine_path is None and not self.context.jobs.running("live"):
             self.context.jobs.start("live", live.sample_until_cancelled, on_part=self._sampled)
 
-    def _sampled(self, sample: live.LiveSample) -> None:
+    def _sampled(self, sample: LiveSample) -> None:
         if self.context.desk.machine_path is not None:
             self.context.jobs.cancel("live")
             return
@@ -218,7 +222,7 @@ class MachinePage(Page):
         for place, shown in enumerate(self.devices):
             shown.sampled(sample, place)
 
-    def hideEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+    def hideEvent(self, event: object) -> None:
         self.context.jobs.cancel("live")
         super().hideEvent(event)  # type: ignore[arg-type]
 

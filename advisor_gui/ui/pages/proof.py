@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QPlainTextEdit, QProgressBar, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+)
 
 from advisor_gui import session, wording
 from advisor_gui.ui.pages.base import Page, card, label
@@ -282,7 +290,7 @@ class ProofPage(Page):
         self.history.setVisible(bool(runs))
         self.history.show_runs(runs)
 
-    def hideEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+    def hideEvent(self, event: object) -> None:
         for name in ("checks", "history"):
             self.context.jobs.cancel(name)
         super().hideEvent(event)  # type: ignore[arg-type]

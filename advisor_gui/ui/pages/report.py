@@ -26,6 +26,10 @@ class ReportPage(Page):
         self.subtitle = label("", "muted")
         self.column.addWidget(self.title)
         self.column.addWidget(self.subtitle)
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(QUIET_MS)
+        self._quiet.timeout.connect(self._preview)
         line = QHBoxLayout()
         self.named = QLineEdit()
         self.named.setMaxLength(120)
@@ -47,10 +51,6 @@ class ReportPage(Page):
         self.sheets.setSpacing(SPACE[3])
         self.column.addLayout(self.sheets)
         self.column.addStretch(1)
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(QUIET_MS)
-        self._quiet.timeout.connect(self._preview)
         self._pictures: tuple[bytes, ...] = ()
 
     def say(self) -> None:
@@ -148,7 +148,7 @@ class ReportPage(Page):
         text = getattr(error, "text", None)
         self.context.complain(self.context.words.text(text) if text is not None else str(error))
 
-    def hideEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+    def hideEvent(self, event: object) -> None:
         self._quiet.stop()
         self.context.jobs.cancel("preview")
         super().hideEvent(event)  # type: ignore[arg-type]

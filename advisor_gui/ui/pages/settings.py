@@ -138,7 +138,7 @@ class SettingsPage(Page):
         text = getattr(error, "text", None)
         self.context.complain(self.context.words.text(text) if text is not None else str(error))
 
-    def hideEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+    def hideEvent(self, event: object) -> None:
         for name in ("storage", "package-settings"):
             self.context.jobs.cancel(name)
         super().hideEvent(event)  # type: ignore[arg-type]

@@ -44,8 +44,8 @@ class AdvicePanel(QWidget):
         line.addWidget(self.fit)
         line.addStretch(1)
         column.addLayout(line)
-        for widget in (self.parts, self.why, self.memory, self.others, self.details):
-            column.addWidget(widget)
+        for below in (self.parts, self.why, self.memory, self.others, self.details):
+            column.addWidget(below)
         context.words.changed.connect(self.show_recommendation)
         self.show_recommendation()
 
@@ -54,8 +54,8 @@ class AdvicePanel(QWidget):
         self.heading.setText(words("project.side_title"))
         self.details.setText(words("project.side_details"))
         chosen = found.chosen if found is not None else None
-        for widget in (self.fit, self.parts, self.why, self.memory, self.others, self.details):
-            widget.setVisible(chosen is not None)
+        for part in (self.fit, self.parts, self.why, self.memory, self.others, self.details):
+            part.setVisible(chosen is not None)
         if found is None or chosen is None:
             self.name.setText("")
             self.why.setVisible(True)

@@ -36,22 +36,22 @@ class ChartView(QWidget):
         self.setAccessibleName(self.chart.alternative)
         self.update()
 
-    def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
+    def heightForWidth(self, width: int) -> int:
         return round(min(width, 760) * self.chart.height / self.chart.width)
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         return QSize(560, round(560 * self.chart.height / self.chart.width))
 
     def _box(self) -> QRectF:
         width = min(float(self.width()), 760.0, self.height() * self.chart.width / self.chart.height)
         return QRectF(0, 0, width, width * self.chart.height / self.chart.width)
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         self.renderer.render(painter, self._box())
         painter.end()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if not self.chart.marks:
             return
         scale = self.chart.width / (self._box().width() or 1)
@@ -60,7 +60,7 @@ class ChartView(QWidget):
         close = (near.x - x) ** 2 + (near.y - y) ** 2 < 30**2
         QToolTip.showText(event.globalPosition().toPoint(), near.said if close else "", self)
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = QMenu(self)
         menu.addAction(self.context.words("proof.save_chart"), self.save)
         menu.exec(event.globalPos())

@@ -79,7 +79,7 @@ class _Bar(QWidget):
         self.owner = owner
         self.setFixedHeight(22)
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, _event: QPaintEvent) -> None:
         estimate = self.owner.estimate
         if estimate is None or not estimate.total_bytes:
             return
@@ -140,15 +140,15 @@ class _Legend(QWidget):
             x += need + self.GAP
         return found
 
-    def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
+    def heightForWidth(self, width: int) -> int:
         places = self._places(width)
         return int((places[-1][1] if places else 0) + self.LINE)
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         width = max(200, self.width())
         return QSize(width, self.heightForWidth(width))
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, _event: QPaintEvent) -> None:
         tokens = self.owner.context.look.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

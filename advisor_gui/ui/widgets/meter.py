@@ -24,7 +24,7 @@ class Sparkline(QWidget):
         self.setFixedHeight(36)
         context.look.changed.connect(self.update)
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         return QSize(160, 36)
 
     def add(self, share: float | None, said: str) -> None:
@@ -35,7 +35,7 @@ class Sparkline(QWidget):
         QAccessible.updateAccessibility(QAccessibleValueChangeEvent(self, said))
         self.update()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, _event: QPaintEvent) -> None:
         t = self.context.look.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -76,7 +76,7 @@ class Bar(QWidget):
         self.setAccessibleName(said)
         self.update()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, _event: QPaintEvent) -> None:
         t = self.context.look.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
