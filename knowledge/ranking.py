@@ -38,13 +38,15 @@ def key(
 
 def idle(solution: Solution, situation: Situation) -> bool:
     """Whether the stack leaves a dedicated accelerator of this machine unused although its card was looked at."""
-    if solution.route.cards:
+    if solution.route.cards or situation.answers.target.kind in ELSEWHERE:
         return False
     needs_device = any(part.framework.roles and part.framework.roles[0] in COMPUTES for part in solution.parts)
     cards = situation.machine.accelerators or ()
     return needs_device and any(not integrated(card) and card.kind == "gpu" for card in cards)
 
 
+# Devices that are not this machine: its own card says nothing about them.
+ELSEWHERE = frozenset({"android", "ios", "embedded-linux", "browser", "windows", "macos", "microcontroller"})
 COMPUTES = frozenset({"core", "high-level", "finetuning", "distribution", "kernels", "runtime", "server"})
 
 
