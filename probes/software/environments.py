@@ -9,7 +9,7 @@ import msgspec
 
 from knowledge.facts import Finding, Package, Python
 from probes.host import Host
-from probes.software import installation, packages, places, python_findings, windows_pythons
+from probes.software import installation, packages, places, python_findings, surroundings, windows_pythons
 from probes.software.installation import PROGRAM, Base
 from probes.software.places import Machine, Place
 
@@ -38,6 +38,7 @@ def pythons(host: Host) -> tuple[tuple[Python, ...] | None, tuple[Finding, ...],
     if not found and not reader.looked:
         return None, (), {}
     findings = [finding for one in found for finding in one.findings]
+    findings += surroundings.findings(machine, [one.python for one in found])
     if machine.late():
         findings.append(python_findings.search_stopped(len(found), places.SEARCH_LIMIT_S))
     sources = {f"pythons.{number}": one.source for number, one in enumerate(found)}
@@ -46,10 +47,11 @@ def pythons(host: Host) -> tuple[tuple[Python, ...] | None, tuple[Finding, ...],
 
 def one_python(host: Host, path: str) -> tuple[Python | None, tuple[Finding, ...]]:
     """The Python at PATH, a program or the folder of an environment; None and a finding where there is none."""
-    one = _Reader(Machine(host)).at(path)
+    machine = Machine(host)
+    one = _Reader(machine).at(path)
     if one is None:
         return None, (python_findings.not_found(path),)
-    return one.python, one.findings
+    return one.python, (*one.findings, *surroundings.findings(machine, [one.python]))
 
 
 class _Reader:
