@@ -303,3 +303,28 @@ def entry(value: Any, language: str) -> None:
     from knowledge.text import localised
 
     print(yaml.safe_dump(localised(value, language), allow_unicode=True, sort_keys=False, width=110))
+
+
+def fleet(value: Any, language: str) -> None:
+    from rich.table import Table
+
+    out = console()
+    best = (*value.everywhere, *value.after_changes)[:4]
+    table = Table(box=None, padding=(0, 2))
+    for title in (Text("Machine", "电脑"), Text("System", "系统"), Text("Accelerators", "加速器"), Text("Memory", "内存")):
+        table.add_column(title.said(language), overflow="fold")
+    for framework in best:
+        table.add_column(framework, overflow="fold")
+    for row in value.rows:
+        fits = [wording.FIT[row.fits[f]].said(language) if f in row.fits else "" for f in best]
+        table.add_row(row.name, row.fault or row.system, row.accelerators, row.memory, *fits)
+    out.print(table)
+    out.print()
+    if value.everywhere:
+        names = ", ".join(value.everywhere[:5])
+        out.print(Text(f"Runs on all of them: {names}", f"在所有电脑上都能运行：{names}").said(language), style="green")
+    elif value.after_changes:
+        names = ", ".join(value.after_changes[:5])
+        out.print(Text(f"Runs on all of them after changes: {names}", f"调整后可在所有电脑上运行：{names}").said(language), style="yellow")
+    else:
+        out.print(Text("No single stack of this scenario runs on all of them.", "此场景下没有能在所有电脑上运行的方案。").said(language), style="red")
