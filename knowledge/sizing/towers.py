@@ -45,8 +45,9 @@ def image_encoder(config: Mapping[str, Any]) -> ModelDescription:
     attention, mlp = layers * 4 * (h * h + h), layers * (2 * h * f + f + h)
     return ModelDescription(
         kind="encoder", parameters=total, active_parameters=total, attention_parameters=attention, mlp_parameters=mlp,
-        norm_parameters=layers * 4 * h, other_parameters=max(0, total - attention - mlp - layers * 4 * h),
-        layers=layers, hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f, gated=False, norm="layer",
+        norm_parameters=layers * 4 * h,
+        other_parameters=max(0, total - attention - mlp - layers * 4 * h), layers=layers,
+        hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f, gated=False, norm="layer",
         max_context=_patches(config) + 1, largest_layer_parameters=(attention + mlp) // layers, exact=False,
     )  # fmt: skip
 

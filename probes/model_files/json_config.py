@@ -1,0 +1,54 @@
+"""A model's config.json, read as data: bounded in size and depth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from knowledge.documents import LIMIT_DEPTH, BadInput
+
+CONFIG_LIMIT_BYTES = 2_000_000
+LIMIT_CONTAINERS = 50_000  # lists and mappings; the largest real configuration has a few thousand
+
+
+def whole(place: Path, limit: int) -> bytes:
+    """The bytes of PLACE. Raises BadInput where there are more than LIMIT."""
+    size = place.stat().st_size
+    if size > limit:
+        raise BadInput(f"{place}: is {size / 1e6:.0f} MB; such a file is at most {limit // 1_000_000} MB.")
+    return place.read_bytes()
+
+
+def config(place: Path) -> dict[str, Any]:
+    """The configuration at PLACE. Raises BadInput where it is no mapping, too large or too deep."""
+    raw = whole(place, CONFIG_LIMIT_BYTES)
+    if raw.count(b"[") + raw.count(b"{") > LIMIT_CONTAINERS:
+        raise BadInput(f"{place}: holds more than {LIMIT_CONTAINERS} lists and mappings, which no configuration does.")
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{place}: is not JSON: {str(error)[:120]}.") from None
+    except RecursionError:
+        raise BadInput(f"{place}: is nested deeper than any configuration ({LIMIT_DEPTH} levels).") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"{place}: expected a mapping of keys, found {type(value).__name__}.")
+    stack: list[tuple[Any, int]] = [(value, 0)]
+    while stack:
+        item, depth = stack.pop()
+        if depth > LIMIT_DEPTH:
+            raise BadInput(f"{place}: is nested deeper than any configuration ({LIMIT_DEPTH} levels).")
+        if isinstance(item, dict):
+            stack.extend((v, depth + 1) for v in item.values() if isinstance(v, (dict, list)))
+        else:
+            stack.extend((v, depth + 1) for v in item if isinstance(v, (dict, list)))
+    return value
+
+
+def beside(place: Path) -> dict[str, Any] | None:
+    """The configuration beside weights, where there is a readable one."""
+    path = place.parent / "config.json"
+    if not path.is_file():
+        return None
+    return config(path)
