@@ -68,8 +68,13 @@ def fit_of(verdicts: tuple[Verdict, ...] | list[Verdict]) -> Fit:
     return worst
 
 
+# A change that takes an afternoon weighs more than one that takes a command.
+WEIGHTS = {"os.unsupported": 8, "arch.unsupported": 8, "libc.musl": 4, "libc.too_old": 4, "os.too_old": 4, "driver.too_old": 2}
+
+
 def changes_of(verdicts: tuple[Verdict, ...] | list[Verdict]) -> int:
-    return sum(1 for verdict in verdicts if verdict.outcome == "unmet")
+    """What has to be changed, weighed: another operating system is more than a driver, a driver more than a package."""
+    return sum(WEIGHTS.get(verdict.code, 1) for verdict in verdicts if verdict.outcome == "unmet")
 
 
 def platform_of(situation: Situation) -> str | None:
