@@ -9,7 +9,7 @@ from knowledge.documents import BadInput
 from probes.model_files.cursor import Cursor
 from probes.model_files.reading import LIMIT_PARAMETERS, ModelFileReading
 
-LIMIT_FIELDS = 400_000
+LIMIT_FIELDS = 200_000
 ONNX_BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 16: 16, 17: 8, 18: 8,
              19: 8, 20: 8, 21: 4, 22: 4, 23: 4}  # fmt: skip
 
