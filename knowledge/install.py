@@ -27,6 +27,8 @@ __all__ = ["plan", "render", "rendered"]
 
 DEVICE_EXTRA = "device-gfx"  # in the data; here it becomes device-gfx1100 for the card at hand
 CLIENTS = ("pip", "uv", "conda", "docker")
+# Read by a build from source, so set before the packages are installed.
+WHILE_BUILDING = frozenset({"CMAKE_ARGS", "DS_BUILD_OPS", "MAX_JOBS", "TORCH_CUDA_ARCH_LIST", "VLLM_TARGET_DEVICE"})
 
 
 def plan(catalog: Catalog, solution: Solution, answers: Answers, machine: MachineProfile) -> InstallPlan:
@@ -43,9 +45,11 @@ def plan(catalog: Catalog, solution: Solution, answers: Answers, machine: Machin
         )
         key = (index, package.build_isolation, guarded)
         groups.setdefault(key, []).append((requirement, package))
+    environment = _environment(solution, answers, machine)
     steps: list[Step] = []
     if planned:
         steps.append(MakeEnvironment(python=(solution.python_minor or "3.12")))
+        steps.extend(SetVariable(name=name, value=value) for name, value in environment.items() if name in WHILE_BUILDING)
     # What has an index of its own comes first, so that the rest finds it there; what is built against it comes last.
     merged: dict[tuple[str, bool], list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
     for (index, isolated, guarded), items in groups.items():
@@ -64,8 +68,11 @@ def plan(catalog: Catalog, solution: Solution, answers: Answers, machine: Machin
                 build_isolation=isolated,
             )
         )
-    environment = _environment(solution, answers, machine)
-    steps.extend(SetVariable(name=name, value=value) for name, value in environment.items())
+    steps.extend(
+        SetVariable(name=name, value=value)
+        for name, value in environment.items()
+        if not planned or name not in WHILE_BUILDING
+    )
     for part in solution.parts:
         if part.build is not None:
             steps.extend(msgspec.convert(step, Step) for step in part.build.steps)  # type: ignore[arg-type]
