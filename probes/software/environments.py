@@ -70,7 +70,7 @@ class _Reader:
         machine = self.machine
         for folder in places.program_folders(machine):
             listing = machine.listing(folder)
-            self.looked = self.looked or listing.ok
+            self.looked = self.looked or (listing.ok and machine.whole())
             for name in _by_habit(listing.names):
                 yield from self._once(self.at_program(machine.join(folder, name)))
         if machine.windows:
@@ -114,8 +114,8 @@ class _Reader:
             return self._virtual(prefix, place.kind if kept else "venv")
         if self._is_conda(prefix):
             return self._conda(prefix, "pixi" if place.kind == "pixi" else "conda")
-        if place.kind == "venv":
-            return None
+        if place.kind in _OWN_FOLDER:
+            return None  # the folder is there no more, or is something else
         folder = prefix if machine.windows else machine.join(prefix, "bin")
         for name in _by_habit(machine.listing(folder).names):
             path = machine.join(folder, name)

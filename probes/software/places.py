@@ -84,8 +84,13 @@ class Machine:
     def path_known(self) -> bool:
         """Whether the folders of PATH could be listed, so that a program that is not found is known to be absent."""
         if self._path_known is None:
-            self._path_known = any(self.listing(folder).ok for folder in program_folders(self))
+            self._path_known = self.whole() and any(self.listing(folder).ok for folder in program_folders(self))
         return self._path_known
+
+    def whole(self) -> bool:
+        """Whether what is not found is known to be absent: always live, and in recordings that a probe's run wrote,
+        which hold PATH; a recording put together from some files of a machine is silent about all others."""
+        return not self.host.recorded or self.variable("PATH") is not None or self.variable("Path") is not None
 
     def configuration(self, prefix: str) -> Reading:
         """The file pyvenv.cfg of PREFIX, which every virtual environment has; asked once."""

@@ -72,7 +72,7 @@ def cuda_toolkit(machine: Machine) -> Seen | None:
     if program.ok:
         real = machine.real(program.text)
         return _cuda_in(machine, machine.parent(machine.parent(real))) or Seen(True, program.text)
-    return _absent(listing.ok, base)
+    return _absent(machine, listing.ok, base)
 
 
 def _cuda_in(machine: Machine, folder: str) -> Seen | None:
@@ -101,7 +101,7 @@ def rocm(machine: Machine) -> Seen | None:
         base = machine.join(machine.variable("ProgramFiles") or "C:\\Program Files", "AMD", "ROCm")
         listing = machine.listing(base)
         names = _newest_first(listing.names, r"(\d+\.\d+(?:\.\d+)?)$")
-        return Seen(names[0], machine.join(base, names[0])) if names else _absent(listing.ok, base)
+        return Seen(names[0], machine.join(base, names[0])) if names else _absent(machine, listing.ok, base)
     listing = machine.listing("/opt")
     folders = [value for name in ("ROCM_PATH", "ROCM_HOME") if (value := machine.variable(name))]
     names = _newest_first(listing.names, r"rocm-(\d+\.\d+(?:\.\d+)?)$")
@@ -123,13 +123,13 @@ def rocm(machine: Machine) -> Seen | None:
     ]
     if len(parts) == 3:
         return Seen(".".join(parts), path)
-    return _absent(listing.ok, "/opt")
+    return _absent(machine, listing.ok, "/opt")
 
 
 def cann(machine: Machine) -> Seen | None:
     """Huawei CANN: version of the toolkit, from its info files under ASCEND_HOME_PATH or /usr/local/Ascend."""
     if machine.host.os != "linux":
-        return _absent(True, "Ascend toolkits exist for Linux only")
+        return Seen(False, "Ascend toolkits exist for Linux only")
     listing = machine.listing("/usr/local/Ascend")
     folders = [v for name in ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH") if (v := machine.variable(name))]
     folders += ["/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/cann", "/usr/local/Ascend/latest"]
@@ -149,7 +149,7 @@ def cann(machine: Machine) -> Seen | None:
             reading = machine.host.read(path)
             if reading.ok and (version := cann_version(reading.text)):
                 return Seen(version, path)
-    return _absent(listing.ok or machine.listing("/usr/local").ok, "/usr/local/Ascend")
+    return _absent(machine, listing.ok or machine.listing("/usr/local").ok, "/usr/local/Ascend")
 
 
 def cann_version(text: str) -> str | None:
@@ -167,7 +167,7 @@ def oneapi(machine: Machine) -> Seen | None:
     root = machine.variable("ONEAPI_ROOT") or default
     listing = machine.listing(root)
     if not listing.ok:
-        return _absent(machine.listing(machine.parent(machine.parent(root))).ok, root)
+        return _absent(machine, machine.listing(machine.parent(machine.parent(root))).ok, root)
     compilers = machine.join(root, "compiler")
     names = _newest_first(machine.listing(compilers).names, r"(\d{4}\.\d+(?:\.\d+)?)$")
     names = names or _newest_first(listing.names, r"(\d{4}\.\d+)$")
@@ -180,9 +180,9 @@ def level_zero(machine: Machine) -> Seen | None:
         path = machine.join(machine.variable("SystemRoot") or "C:\\Windows", "System32", "ze_loader.dll")
         if machine.host.access(path).ok:
             return Seen(True, path)
-        return _absent(machine.host.access(machine.join(machine.parent(path), "kernel32.dll")).ok, path)
+        return _absent(machine, machine.host.access(machine.join(machine.parent(path), "kernel32.dll")).ok, path)
     if machine.host.os == "macos":
-        return _absent(True, "Level Zero exists for Linux and Windows only")
+        return Seen(False, "Level Zero exists for Linux and Windows only")
     looked = False
     for folder in _LIBRARY_FOLDERS:
         listing = machine.listing(folder)
@@ -193,7 +193,7 @@ def level_zero(machine: Machine) -> Seen | None:
             return Seen(versions[-1], machine.join(folder, f"libze_loader.so.{versions[-1]}"))
         if any(name.startswith("libze_loader.so") for name in listing.names):
             return Seen(True, folder)
-    return _absent(looked, "libze_loader.so in the library folders")
+    return _absent(machine, looked, "libze_loader.so in the library folders")
 
 
 def vc_redist(machine: Machine) -> Seen | None:
@@ -216,7 +216,7 @@ def vc_redist(machine: Machine) -> Seen | None:
 def msvc(machine: Machine) -> Seen | None:
     """Microsoft's C++ compiler: the newest VC\\Tools\\MSVC folder of any Visual Studio."""
     if not machine.windows:
-        return _absent(True, "MSVC exists for Windows only")
+        return Seen(False, "MSVC exists for Windows only")
     looked, versions = False, []
     for variable, default in (("ProgramFiles", "C:\\Program Files"), ("ProgramFiles(x86)", "C:\\Program Files (x86)")):
         programs = machine.variable(variable) or default
@@ -229,14 +229,14 @@ def msvc(machine: Machine) -> Seen | None:
     if versions:
         name, folder = max(versions, key=lambda pair: _numbers(pair[0]))
         return Seen(name, folder)
-    return _absent(looked, "Microsoft Visual Studio")
+    return _absent(machine, looked, "Microsoft Visual Studio")
 
 
 def gcc(machine: Machine) -> Seen | None:
     """GNU's compiler: its program leads to NAME-MAJOR; the exact version stands in a folder of its library."""
     program = machine.host.which("gcc")
     if not program.ok:
-        return _absent(machine.path_known(), "gcc on PATH")
+        return _absent(machine, machine.path_known(), "gcc on PATH")
     real = machine.real(program.text)
     match = re.search(r"gcc-(\d+(?:\.\d+)*)", machine.name(real))
     for base in ("/usr/lib/gcc", "/usr/lib64/gcc", "/usr/libexec/gcc"):
@@ -253,7 +253,7 @@ def nvcc(machine: Machine) -> Seen | None:
     """The CUDA compiler on PATH; its toolkit's own file tells the version."""
     program = machine.host.which("nvcc")
     if not program.ok:
-        return _absent(machine.path_known(), "nvcc on PATH")
+        return _absent(machine, machine.path_known(), "nvcc on PATH")
     one = _cuda_in(machine, machine.parent(machine.parent(machine.real(program.text))))
     return Seen(one.value if one else True, program.text)
 
@@ -262,7 +262,7 @@ def cmake(machine: Machine) -> Seen | None:
     """CMake on PATH; the folder of its modules names major and minor."""
     program = machine.host.which("cmake")
     if not program.ok:
-        return _absent(machine.path_known(), "cmake on PATH")
+        return _absent(machine, machine.path_known(), "cmake on PATH")
     share = machine.join(machine.parent(machine.parent(machine.real(program.text))), "share")
     names = _newest_first(machine.listing(share).names, r"cmake-(\d+\.\d+)$")
     return Seen(names[0].removeprefix("cmake-") if names else True, program.text)
@@ -271,19 +271,19 @@ def cmake(machine: Machine) -> Seen | None:
 def container_toolkit(machine: Machine) -> Seen | None:
     """NVIDIA's container toolkit: its program, and whether Docker's daemon.json or a CDI file knows the runtime."""
     if machine.host.os == "macos":
-        return _absent(True, "the NVIDIA container toolkit exists for Linux only")
+        return Seen(False, "the NVIDIA container toolkit exists for Linux only")
     for name in ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime"):
         program = machine.host.which(name)
         if program.ok:
             return Seen(True, program.text)
-    return _absent(machine.path_known(), "nvidia-ctk on PATH")
+    return _absent(machine, machine.path_known(), "nvidia-ctk on PATH")
 
 
 def uv(machine: Machine) -> Seen | None:
     """uv on PATH; its receipt or the metadata beside it names the version."""
     program = machine.host.which("uv")
     if not program.ok:
-        return _absent(machine.path_known(), "uv on PATH")
+        return _absent(machine, machine.path_known(), "uv on PATH")
     config = machine.variable("XDG_CONFIG_HOME") or (machine.join(machine.home, ".config") if machine.home else None)
     if config:
         path = machine.join(config, "uv", "uv-receipt.json")
@@ -301,7 +301,7 @@ def pip(machine: Machine) -> Seen | None:
         program = machine.host.which(name)
         if program.ok:
             return Seen(_version_beside(machine, program.text, "pip") or True, program.text)
-    return _absent(machine.path_known(), "pip on PATH")
+    return _absent(machine, machine.path_known(), "pip on PATH")
 
 
 def conda(machine: Machine) -> Seen | None:
@@ -311,7 +311,7 @@ def conda(machine: Machine) -> Seen | None:
         reading = machine.host.which("conda")
         program = reading.text if reading.ok else None
     if program is None:
-        return _absent(machine.path_known(), "conda on PATH")
+        return _absent(machine, machine.path_known(), "conda on PATH")
     root = machine.parent(machine.parent(machine.real(program)))
     for name in machine.listing(machine.join(root, "conda-meta")).names:
         if match := re.match(r"conda-(\d+\.\d+[\w.]*)-[^-]+\.json$", name):
@@ -324,7 +324,7 @@ def _client(name: str) -> Callable[[Machine], Seen | None]:
         program = machine.host.which(name)
         if program.ok:
             return Seen(True, program.text)
-        return _absent(machine.path_known(), f"{name} on PATH")
+        return _absent(machine, machine.path_known(), f"{name} on PATH")
 
     return read
 
@@ -395,9 +395,9 @@ def _version_beside(machine: Machine, program: str, package: str) -> str | None:
     return None
 
 
-def _absent(looked: bool, source: str) -> Seen | None:
+def _absent(machine: Machine, looked: bool, source: str) -> Seen | None:
     """Absent, where it could be looked for; a recording that does not hold the place leaves it unknown."""
-    return Seen(False, source) if looked else None
+    return Seen(False, source) if looked and machine.whole() else None
 
 
 def _newest_first(names: tuple[str, ...], pattern: str) -> list[str]:

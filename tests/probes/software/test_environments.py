@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knowledge.facts import Python
@@ -138,6 +138,10 @@ def test_conda_environments_are_read_from_their_records() -> None:
     one = pythons[f"{env}/bin/python"]
     assert (one.kind, one.version, one.arch, one.free_threaded) == ("conda", "3.12.4", "aarch64", False)
     assert versions(one) == {"python": "3.12.4", "torch": "2.5.1+cu126", "cuda-version": "12.6"}
+
+
+def test_an_old_line_of_environments_txt_makes_no_conda_environment() -> None:
+    assert found(machine({f"{HOME}/.conda/environments.txt": "/usr\n"}))["/usr/bin/python3"].kind == "system"
 
 
 def test_a_conda_environment_sees_packages_of_the_user() -> None:
@@ -408,3 +412,12 @@ def test_no_answer_of_registry_or_launcher_raises(text: str) -> None:
     commands = {"py -0p": Reading(status="ok", text=text)}
     host = MemoryHost({}, os="windows", environment=WINDOWS, calls={"registry_pythons": text}, commands=commands)
     environments.pythons(host)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None)
+@given(st.dictionaries(paths, words, max_size=6), st.dictionaries(paths, words, max_size=3), st.booleans())
+def test_ten_thousand_mutations(files: dict[str, str], links: dict[str, str], recorded: bool) -> None:
+    host = machine(files, links={key: value for key, value in links.items() if value}, recorded=recorded)
+    pythons, _findings, _sources = environments.pythons(host)
+    assert pythons is not None and len({one.path for one in pythons}) == len(pythons)
