@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 
@@ -28,3 +28,12 @@ def local_calls() -> Mapping[str, Callable[[str], str]]:
     from probes.software import calls
 
     return {"affinity": affinity, **calls.calls()}
+
+
+def child_main(words: Sequence[str]) -> int:
+    """What the packaged program runs when it starts itself as a helper: `--probe-child NAME …`; 2: no such helper."""
+    if list(words[:1]) == ["live"]:
+        from probes import live_devices
+
+        return live_devices.main()
+    return 2
