@@ -118,8 +118,8 @@ class Jobs(QObject):
     def running(self, name: str) -> bool:
         return name in self._running
 
-    def any_running(self) -> bool:
-        return bool(self._running)
+    def any_running(self, apart_from: frozenset[str] = frozenset()) -> bool:
+        return bool(set(self._running) - apart_from)
 
     def cancel(self, name: str) -> None:
         job = self._running.pop(name, None)

@@ -27,6 +27,10 @@ from advisor_gui.ui.pages.base import Page, label
 from advisor_gui.ui.theme import SPACE
 
 
+# Work that goes on by itself and is no news to the user.
+QUIET = frozenset({"live", "history", "checks", "storage", "package-settings"})
+
+
 class MainWindow(QMainWindow):
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -55,7 +59,7 @@ class MainWindow(QMainWindow):
         across.setSpacing(0)
         rail = QFrame()
         rail.setProperty("kind", "rail")
-        rail.setFixedWidth(188)
+        rail.setFixedWidth(204)
         down = QVBoxLayout(rail)
         down.setContentsMargins(SPACE[1], SPACE[3], SPACE[1], SPACE[2])
         down.setSpacing(SPACE[0])
@@ -197,7 +201,7 @@ class MainWindow(QMainWindow):
             self._banner()
 
     def _jobs_changed(self) -> None:
-        self.busy.setVisible(self.context.jobs.any_running())
+        self.busy.setVisible(self.context.jobs.any_running(apart_from=QUIET))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not documents.may_leave(self, self.context):

@@ -160,13 +160,14 @@ class MachinePage(Page):
     def _lay(self) -> None:
         """Cards side by side, as many as are wide enough."""
         cards = [*self.devices, self.processor, self.ram, self.system]
-        columns = 3 if self.viewport().width() >= 980 else 2
+        wide = self.viewport().width() >= 980
+        columns = (4 if len(cards) in (4, 7, 8) else 3) if wide else 2
         if self._laid == (columns, len(cards)) and all(c.parent() is self.grid_holder for c in cards):
             return
         self._laid = (columns, len(cards))
         for place, one in enumerate(cards):
             self.grid.addWidget(one, place // columns, place % columns)
-        for column in range(3):
+        for column in range(4):
             self.grid.setColumnStretch(column, 1 if column < columns else 0)
 
     def resizeEvent(self, event: object) -> None:

@@ -33,6 +33,7 @@ class Table(QTableView):
         self.proxy.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.setModel(self.proxy)
         self.setSortingEnabled(True)
+        self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)  # as given, until the user asks for another order
         self.setAlternatingRowColors(False)
         self.setShowGrid(False)
         self.setWordWrap(False)
