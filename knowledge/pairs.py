@@ -122,11 +122,15 @@ def solve(
         if found is None:
             continue
         if route.device == "cpu":
-            return _on_processor(catalog, framework, found, carried, waiting, situation)
+            plain = _on_processor(catalog, framework, found, carried, waiting, situation)
+            # The device inside waits for a change; where the processor would need one too, the device is worth it.
+            if waiting is not None and plain.fit != "ready" and FITS.index(waiting.fit) <= FITS.index(plain.fit):
+                return waiting
+            return plain
         inside = all(integrated(card) for card in route.cards)
         if found.fit == "unsuitable" and device is None:
             found = _other_way(catalog, framework, route, situation, companions) or found
-        if found.fit == "unsuitable" and _hardware(found):
+        if found.fit == "unsuitable":
             if carried is None or (inside is False and all(integrated(c) for c in carried.route.cards)):
                 carried = found
             continue
@@ -170,7 +174,7 @@ def _on_processor(
     """The processor's stack, with the verdict of a dedicated card that it leaves idle."""
     extra: list[Verdict] = []
     if carried is not None and not all(integrated(card) for card in carried.route.cards):
-        for verdict in _hardware(carried)[:1]:
+        for verdict in _hardware(carried)[:1]:  # another system than this one is no fault of the card
             cure = remedy("use_instead", {"device": "processor (CPU)"})
             extra.append(
                 Verdict(
