@@ -11,6 +11,9 @@ from knowledge.facts import Base
 from knowledge.sizing.description import ModelDescription
 from knowledge.sizing.work import Work
 
+# Copies of the widest values that an activation function and what follows it keep; gating adds two.
+KEPT = {"silu": 2, "gelu": 2, "gelu_steps": 5, "relu": 1}
+
 
 def layer_bytes(model: ModelDescription, work: Work, tokens: int, length: int) -> float:
     """Bytes that one layer keeps for its backward pass, for TOKENS in all in sequences of LENGTH."""
@@ -23,15 +26,18 @@ def layer_bytes(model: ModelDescription, work: Work, tokens: int, length: int) -
     attention = e * (2 * q + 2 * k)  # rotated query and key, value, output
     if model.qk_norm:
         attention += (2 if e == 4 else 3) * e * (q + k)
-    if work.eager_attention:
-        attention += model.heads * length * (4 if e == 4 else 6)
+    if work.eager_attention or model.softcap_attention:
+        attention += model.heads * length * ((4 if e == 4 else 6) + (e if model.softcap_attention else 0))
     else:
         attention += 4 * model.heads  # log-sum-exp of the fused kernel
-    feed = e * f * ((4 if model.gated else 2) + (3 if model.gelu_steps else 0))
+    feed = e * f * (KEPT[model.activation] + (2 if model.gated else 0))
+    # Masks take a byte each in fused kernels; the processor keeps them as numbers and gives up fused attention.
     if model.dropout:
-        # Masks take a byte each in fused kernels; the processor keeps them as numbers and gives up fused attention.
-        attention += 8 * h + 12 * model.heads * length if work.cpu else 2 * h
+        attention += 8 * h if work.cpu else 2 * h
+    if model.attention_dropout and work.cpu:
+        attention += 12 * model.heads * length
     per_token = _norms(model, work, h) + attention + feed
+    per_token += model.extra_norms * h * e * (1 if adapters else 2)
     if adapters:
         per_token += e * work.rank * (7 if model.gated else 4)
     if model.is_mixture:  # routed copies of the input, and scores
@@ -86,9 +92,15 @@ def backward(model: ModelDescription, work: Work) -> Backward:
     scores = tokens * model.vocab
     final = tokens * model.hidden * (12 if work.precision == "fp32" else 10)
     middle = kept + 4 * scores + block if work.checkpointing else 0.0
+    if model.softcap_scores:
+        final += 4 * scores
+    merged = 0.0
+    if model.is_mixture and work.method in ("lora", "qlora"):
+        # Adapters on stacked experts may be added up to a second set of expert weights, kept for the backward pass.
+        merged = model.expert_parameters * work.element_bytes / (model.moe_layers if work.checkpointing else 1)
     return Backward(
         start=kept + final + 12 * scores, middle=middle, block=block,
-        together=kept + final + 16 * scores + (block if work.checkpointing else 0.0),
+        together=kept + final + 16 * scores + (block if work.checkpointing else 0.0) + merged,
     )  # fmt: skip
 
 
@@ -107,10 +119,10 @@ def inference_bytes(model: ModelDescription, work: Work, tokens: int) -> float:
     q = model.heads * model.head_dim
     k = model.kv_heads * model.head_dim
     norm = model.hidden * (4 * e + (4 if e == 2 and model.norm == "rms" else 0))
-    feed = (3 if model.gated else 4 if model.gelu_steps else 2) * e * feed_width(model)
+    feed = (3 if model.gated else 4 if model.activation == "gelu_steps" else 2) * e * feed_width(model)
     attention = e * (3 * q + 3 * k) + 4 * model.heads
-    if work.eager_attention:
-        attention += model.heads * work.context_length * (4 if e == 4 else 8)
+    if work.eager_attention or (model.softcap_attention and work.engine == "eager"):
+        attention += model.heads * work.context_length * 8
     if model.is_mixture:
         feed += 3 * e * model.hidden * model.experts_per_token  # routed copies in and out
     scores = work.concurrency * model.vocab * (e + 4)

@@ -7,7 +7,7 @@ from typing import Any
 
 from knowledge.documents import BadInput
 from knowledge.facts import Base
-from knowledge.sizing.description import ModelDescription, Norm
+from knowledge.sizing.description import Activation, ModelDescription, Norm
 from knowledge.sizing.keys import flag, named, number, required
 
 
@@ -26,13 +26,14 @@ class Family(Base, frozen=True, kw_only=True):
     positions: bool = False  # a learned table
     feed_factor: int = 4
     kv_default: int | None = None  # key-value heads where the file does not say; None: as many as query heads
-    gelu_steps: bool = False
+    activation: Activation = "silu"
     dropout: bool = False
+    attention_dropout: bool = False
     head_bias: bool = False
 
 
 LLAMA = Family()
-GPT = Family(gated=False, norm="layer", qkv_bias=True, out_bias=True, feed_bias=True, tied=True)
+GPT = Family(gated=False, norm="layer", qkv_bias=True, out_bias=True, feed_bias=True, tied=True, activation="gelu")
 KNOWN: dict[str, Family] = {
     **dict.fromkeys(
         ("llama", "mistral", "mixtral", "ministral", "phi3", "phimoe", "internlm2", "internlm3", "baichuan", "deepseek",
@@ -50,20 +51,20 @@ KNOWN: dict[str, Family] = {
     "glm": Family(qkv_bias=True), "glm4": Family(qkv_bias=True, norms=4), "glm4_moe": Family(qkv_bias=True),
     "chatglm": Family(qkv_bias=True), "cohere": Family(norm="rms", norms=1, tied=True),
     "cohere2": Family(norm="rms", norms=1, tied=True), "gpt_oss": Family(qkv_bias=True, out_bias=True),
-    "stablelm": Family(norm="layer"), "starcoder2": Family(gated=False, norm="layer", tied=True),
+    "stablelm": Family(norm="layer"), "starcoder2": Family(gated=False, norm="layer", activation="gelu", tied=True),
     "gpt2": Family(gated=False, norm="layer", qkv_bias=True, out_bias=True, feed_bias=True, tied=True, positions=True,
-                   gelu_steps=True, dropout=True),
+                   activation="gelu_steps", dropout=True, attention_dropout=True),
     "gpt_bigcode": Family(gated=False, norm="layer", qkv_bias=True, out_bias=True, feed_bias=True, tied=True,
-                          positions=True, dropout=True, kv_default=1),
-    "gpt_neox": Family(gated=False, norm="layer", qkv_bias=True, out_bias=True, feed_bias=True),
-    "gptj": Family(gated=False, norm="layer", norms=1, feed_bias=True, head_bias=True, gelu_steps=True),
+                          positions=True, activation="gelu_steps", dropout=True, attention_dropout=True, kv_default=1),
+    "gpt_neox": Family(gated=False, norm="layer", activation="gelu", qkv_bias=True, out_bias=True, feed_bias=True),
+    "gptj": Family(gated=False, norm="layer", norms=1, feed_bias=True, head_bias=True, activation="gelu_steps"),
     "opt": Family(gated=False, norm="layer", qkv_bias=True, out_bias=True, feed_bias=True, tied=True, positions=True,
-                  dropout=True),
-    "bloom": Family(gated=False, norm="layer", qkv_bias=True, out_bias=True, feed_bias=True, tied=True),
+                  dropout=True, activation="relu"),
+    "bloom": Family(gated=False, norm="layer", activation="gelu", qkv_bias=True, out_bias=True, feed_bias=True, tied=True),
     "phi": Family(gated=False, norm="layer", norms=1, qkv_bias=True, out_bias=True, feed_bias=True, head_bias=True,
-                  gelu_steps=True),
-    "falcon": Family(gated=False, norm="layer", norms=1, tied=True),
-    "mpt": Family(gated=False, norm="layer", tied=True),
+                  activation="gelu_steps"),
+    "falcon": Family(gated=False, norm="layer", activation="gelu", norms=1, tied=True),
+    "mpt": Family(gated=False, norm="layer", activation="gelu", tied=True),
 }  # fmt: skip
 
 
@@ -130,8 +131,10 @@ def decoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
         norm_parameters=norms, other_parameters=routers, layers=layers, hidden=h, heads=heads, kv_heads=kv,
         head_dim=head_dim, intermediate=expert_width if mixtures == layers else f, vocab=vocab, tied=tied,
         gated=family.gated, norm=family.norm, qk_norm=family.qk_norm or family.qk_norm_wide,
-        gelu_steps=family.gelu_steps and str(config.get("activation_function", "gelu_new")) == "gelu_new",
-        dropout=family.dropout, experts=experts, experts_per_token=chosen, shared_intermediate=shared,
+        extra_norms=max(0, family.norms - 2), activation=_activation(config, family), dropout=family.dropout,
+        attention_dropout=family.attention_dropout and config.get("attn_pdrop", 0.1) != 0,
+        softcap_attention=_softcap(config, kind, "attn_logit_softcapping"),
+        softcap_scores=_softcap(config, kind, "final_logit_softcapping"), experts=experts, experts_per_token=chosen, shared_intermediate=shared,
         moe_layers=mixtures, cache_layers=full, window_layers=windowed, window=window, cache_width=cache_width,
         latent_cache=latent, max_context=number(config, "positions"),
         largest_layer_parameters=max(table, attention + widest),
@@ -160,6 +163,22 @@ def _attention(
     if family.out_bias or (bias and not family.qkv_bias):
         count += h
     return count, 2 * k, False
+
+
+def _activation(config: Mapping[str, Any], family: Family) -> Activation:
+    """The activation that the file names; the family's own where it names none."""
+    word = next((config[k] for k in ("hidden_act", "activation_function", "hidden_activation") if config.get(k)), None)
+    if not isinstance(word, str):
+        return family.activation
+    if "relu" in word:
+        return "relu"
+    if word in ("gelu_new", "gelu_fast"):
+        return "gelu_steps"
+    return "gelu" if "gelu" in word else "silu"
+
+
+def _softcap(config: Mapping[str, Any], kind: str, name: str) -> bool:
+    return config.get(name, 30.0 if kind == "gemma2" else None) is not None
 
 
 def _feed(h: int, f: int, gated: bool, bias: bool) -> int:

@@ -9,6 +9,7 @@ from knowledge.text import Text
 
 Kind = Literal["decoder", "encoder", "encoder-decoder", "diffusion", "other"]
 Norm = Literal["rms", "layer"]
+Activation = Literal["silu", "gelu", "gelu_steps", "relu"]  # gelu_steps: written as several operations
 
 
 class ModelDescription(Base, frozen=True, kw_only=True):
@@ -44,8 +45,12 @@ class ModelDescription(Base, frozen=True, kw_only=True):
     gated: bool = True  # gate and up projections, as in SwiGLU
     norm: Norm = "rms"
     qk_norm: bool = False
-    gelu_steps: bool = False  # GELU written as several operations, each keeping its result
-    dropout: bool = False
+    extra_norms: int = 0  # per layer, beyond the two before attention and feed-forward
+    activation: Activation = "silu"
+    dropout: bool = False  # of hidden values, while training
+    attention_dropout: bool = False
+    softcap_attention: bool = False  # tanh over attention scores, which fused kernels of torch do not offer
+    softcap_scores: bool = False  # tanh over the output layer's scores
     experts: int = 0
     experts_per_token: int = 0
     shared_intermediate: int = 0  # experts that every token passes, summed

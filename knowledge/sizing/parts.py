@@ -90,8 +90,7 @@ def adapter_parameters(model: ModelDescription, rank: int) -> int:
     attention = (h + q) + 2 * (h + k) + (q + h)
     feed = (3 if model.gated else 2) * (h + f)
     dense = model.layers - model.moe_layers
-    # Adapters on mixtures usually cover attention and the shared part; experts are left as they are.
-    mixed = attention + ((3 * (h + model.shared_intermediate)) if model.shared_intermediate else 0)
+    mixed = attention + 3 * model.experts * (h + f) + (3 * (h + model.shared_intermediate) if model.is_mixture else 0)
     return max(1, rank * (dense * (attention + feed) + model.moe_layers * mixed))
 
 

@@ -32,8 +32,8 @@ def encoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
         kind="encoder", parameters=total, active_parameters=total, embedding_parameters=table,
         attention_parameters=attention, mlp_parameters=mlp, norm_parameters=norms, other_parameters=other,
         layers=layers, hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f,
-        vocab=vocab if "MaskedLM" in wanted else 0, tied=True, gated=False, norm="layer", dropout=True,
-        max_context=positions, largest_layer_parameters=max(table, (attention + mlp) // layers),
+        vocab=vocab if "MaskedLM" in wanted else 0, tied=True, gated=False, norm="layer", activation="gelu", dropout=True,
+        attention_dropout=True, max_context=positions, largest_layer_parameters=max(table, (attention + mlp) // layers),
         exact=kind in ("bert", "roberta", "xlm-roberta", "distilbert"),
     )  # fmt: skip
 
@@ -48,7 +48,7 @@ def image_encoder(config: Mapping[str, Any]) -> ModelDescription:
         norm_parameters=layers * 4 * h,
         other_parameters=max(0, total - attention - mlp - layers * 4 * h), layers=layers,
         hidden=h, heads=heads, kv_heads=heads, head_dim=max(1, h // heads), intermediate=f, gated=False, norm="layer",
-        max_context=_patches(config) + 1, largest_layer_parameters=(attention + mlp) // layers, exact=False,
+        activation="gelu", max_context=_patches(config) + 1, largest_layer_parameters=(attention + mlp) // layers, exact=False,
     )  # fmt: skip
 
 
@@ -117,7 +117,8 @@ def encoder_decoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
         head_parameters=head, attention_parameters=attention, mlp_parameters=mlp, norm_parameters=norms,
         audio_parameters=0, other_parameters=extra, layers=enc + dec, hidden=h, heads=heads, kv_heads=heads,
         head_dim=head_dim, intermediate=f, vocab=vocab, tied=tied, gated=gated, norm="rms" if t5 else "layer",
-        cache_layers=2 * dec, cache_width=2 * inner, max_context=context, dropout=True,
+        cache_layers=2 * dec, cache_width=2 * inner, max_context=context, dropout=True, attention_dropout=t5,
+        activation="gelu" if gated or not t5 else "relu",
         largest_layer_parameters=max(table, 2 * attention_one + feed), exact=kind in ("t5", "whisper", "bart"),
     )  # fmt: skip
 
