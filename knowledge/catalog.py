@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
+
 from knowledge.facts import Base, Source
 from knowledge.text import Text
 
@@ -251,6 +253,107 @@ class DeviceTable(Base, frozen=True, kw_only=True):
     families: tuple[DeviceFamily, ...]
 
 
+class DefaultTag(Base, kw_only=True):
+    """Which build a version without a mark is, on some platforms: torch 2.9.1 on linux-x86_64 is cu128."""
+
+    package: str
+    versions: str
+    platforms: tuple[str, ...] = ()  # empty: all
+    tag: str
+    source: Source
+
+
+class Contents(Base, kw_only=True):
+    """What the wheels of PACKAGE hold for some versions, marks and platforms (empty: all of them)."""
+
+    package: str
+    versions: str = ""
+    tags: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    device: Device | None = None  # None: as the mark says
+    toolkit: str | None = None
+    targets: tuple[str, ...] | None = None
+    ptx: tuple[str, ...] = ()
+    target_min: str | None = None
+    server_only: bool = False  # wheels for ARM servers, which hold nothing for Jetson boards
+    glibc_min: str | None = None
+    cpu_flags: tuple[str, ...] = ()
+    because: Text | None = None
+    remedies: tuple[Remedy, ...] = ()
+    source: Source
+
+
+class Together(Base, kw_only=True):
+    """Versions that belong together: where PACKAGE is within `versions`, each of `with` must be within its bounds."""
+
+    package: str
+    versions: str = ""
+    beside: dict[str, str] = msgspec.field(name="with")
+    code: Literal["package.pair_mismatch", "package.conflict", "package.numpy_abi", "toolkit.mismatch"] = "package.pair_mismatch"
+    toolkits: dict[str, str] = {}  # cann, rocm … of the machine
+    because: Text | None = None
+    remedies: tuple[Remedy, ...] = ()
+    source: Source
+
+
+class Variants(Base, kw_only=True):
+    """Packages that own the same folder, of which one may be installed."""
+
+    module: str
+    packages: tuple[str, ...]
+    keep: dict[str, str] = {}  # vendor of a usable device to the package to keep
+    source: Source
+
+
+class Retired(Base, kw_only=True):
+    """A package whose project ended or moved."""
+
+    package: str
+    versions: str = ""
+    code: Literal["project.archived", "project.superseded", "project.renamed", "project.maintenance", "project.unverified"]
+    since: str | None = None
+    instead: str | None = None  # the package to use
+    because: Text
+    source: Source
+
+
+class Broken(Base, kw_only=True):
+    """Releases that are known to fail or to do harm."""
+
+    package: str
+    versions: str
+    when: tuple[Condition, ...] = ()
+    severity: Literal["error", "warning", "info"] = "warning"
+    because: Text
+    remedies: tuple[Remedy, ...] = ()
+    source: Source
+
+
+class Plugin(Base, kw_only=True):
+    """A package that needs another one to use a vendor's device."""
+
+    package: str
+    vendor: str
+    plugins: tuple[str, ...]
+    os: tuple[str, ...] = ("linux",)
+    remedies: tuple[Remedy, ...] = ()
+    because: Text
+    source: Source
+
+
+class PackageFacts(Base, kw_only=True):
+    """What is known of packages that stand in an environment; the files of data/packages are laid together."""
+
+    checked: str
+    defaults: tuple[DefaultTag, ...] = ()
+    contents: tuple[Contents, ...] = ()
+    together: tuple[Together, ...] = ()
+    variants: tuple[Variants, ...] = ()
+    retired: tuple[Retired, ...] = ()
+    broken: tuple[Broken, ...] = ()
+    plugins: tuple[Plugin, ...] = ()
+
+
 class Catalog(Base, frozen=True, kw_only=True):
     frameworks: dict[str, Framework]
     scenarios: dict[str, Scenario]
@@ -258,4 +361,5 @@ class Catalog(Base, frozen=True, kw_only=True):
     devices: dict[str, DeviceTable]
     questions: dict[str, Question]
     indexes: dict[str, Index]
+    packages: dict[str, PackageFacts] = {}  # by file
     digest: str = ""

@@ -18,6 +18,7 @@ from knowledge.catalog import (
     DeviceTable,
     Framework,
     Index,
+    PackageFacts,
     Question,
     Scenario,
 )
@@ -27,7 +28,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 FORMAT = b"stackfit-catalog-2\n"
 # Tables with a strict reader of their own beside the reasoning that uses them.
 READ_ELSEWHERE = ("models", "pairs", "known_broken")
-FOLDERS = ("backends", "devices", "frameworks", "scenarios")
+FOLDERS = ("backends", "devices", "frameworks", "packages", "scenarios")
 COMPILED = "catalog.bin"
 ELSEWHERE = frozenset({"models.yaml"})  # read by what it is for (sizing), not part of the catalogue
 
@@ -74,7 +75,7 @@ def digest(root: Traversable | None = None) -> str:
 
 def _digest(files: tuple[tuple[str, bytes], ...]) -> str:
     found = hashlib.blake2b(FORMAT, digest_size=16)
-    for kind in (Catalog, Framework, Scenario, Question, Index, Backend, DeviceTable):
+    for kind in (Catalog, Framework, Scenario, Question, Index, Backend, DeviceTable, PackageFacts):
         found.update(repr(kind.__struct_fields__).encode())
     for name, content in files:
         found.update(f"{name}\0{len(content)}\0".encode())
@@ -125,6 +126,7 @@ def build(files: tuple[tuple[str, bytes], ...], name: str = "") -> Catalog:
     devices: dict[str, DeviceTable] = {}
     questions: dict[str, Question] = {}
     indexes: dict[str, Index] = {}
+    packages: dict[str, PackageFacts] = {}
     for path, content in files:
         folder, _, stem = path.rpartition("/")
         stem = stem.removesuffix(".yaml")
@@ -140,6 +142,8 @@ def build(files: tuple[tuple[str, bytes], ...], name: str = "") -> Catalog:
             if table.vendor != stem:
                 raise LoadError(f"{path}: key `vendor`: found {table.vendor!r}; the file's name says {stem!r}.")
             devices[stem] = table
+        elif folder == "packages":
+            packages[stem] = _converted(value, PackageFacts, path)
         elif stem == "questions":
             for question in _converted(value, Questions, path).questions:
                 _add(questions, question, path, question.id)
@@ -155,6 +159,7 @@ def build(files: tuple[tuple[str, bytes], ...], name: str = "") -> Catalog:
         devices=devices,
         questions=questions,
         indexes=indexes,
+        packages=packages,
         digest=name,
     )
     problems = check(catalog)
@@ -199,6 +204,7 @@ def overlay(catalog: Catalog, extra: Catalog) -> Catalog:
         devices={**catalog.devices, **extra.devices},
         questions={**catalog.questions, **extra.questions},
         indexes={**catalog.indexes, **extra.indexes},
+        packages={**catalog.packages, **extra.packages},
         digest=f"{catalog.digest}+{extra.digest}",
     )
     problems = check(result)
