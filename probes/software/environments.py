@@ -15,6 +15,9 @@ from probes.software.places import Machine, Place
 
 # Kinds that are a folder of their own: the same program may stand behind many of them.
 _OWN_FOLDER = ("venv", "conda", "pixi", "poetry", "pipx", "hatch", "uv-tool")
+_SEARCHES = (
+    places.conda_environments, places.kept_environments, places.installations, places.project_environments,
+)  # fmt: skip
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +78,11 @@ class _Reader:
                 yield from self._once(self.at_program(machine.join(folder, name)))
         if machine.windows:
             yield from self._windows()
-        for search in (places.conda_environments, places.kept_environments, places.installations):
+        for search in _SEARCHES:
             for place in search(machine):
+                if machine.late():
+                    return
                 yield from self._once(self.at_prefix(place))
-        for place in places.project_environments(machine):
-            yield from self._once(self.at_prefix(place))
 
     def at(self, path: str) -> Found | None:
         """The Python at PATH: its folder, or its program."""

@@ -50,8 +50,10 @@ class Machine:
         self.wsl = "microsoft" in kernel
 
     def variable(self, name: str) -> str | None:
-        """The variable's value; None where it is unset or empty."""
+        """The variable's value; None where it is unset or empty. Windows knows no case in names, and keeps capitals."""
         reading = self.host.env(name)
+        if self.windows and not reading.ok and name != name.upper():
+            reading = self.host.env(name.upper())
         return reading.text if reading.ok and reading.text.strip() else None
 
     def join(self, *parts: str) -> str:
@@ -90,7 +92,7 @@ class Machine:
     def whole(self) -> bool:
         """Whether what is not found is known to be absent: always live, and in recordings that a probe's run wrote,
         which hold PATH; a recording put together from some files of a machine is silent about all others."""
-        return not self.host.recorded or self.variable("PATH") is not None or self.variable("Path") is not None
+        return not self.host.recorded or self.variable("PATH") is not None
 
     def configuration(self, prefix: str) -> Reading:
         """The file pyvenv.cfg of PREFIX, which every virtual environment has; asked once."""
@@ -131,7 +133,7 @@ class Place(msgspec.Struct, frozen=True):
 def program_folders(machine: Machine) -> Iterator[str]:
     """Folders whose listing may name Pythons: PATH in its order, then the usual ones. No shims."""
     seen: set[str] = set()
-    path = machine.variable("PATH") or machine.variable("Path") or ""
+    path = machine.variable("PATH") or ""
     usual: tuple[str, ...] = ()
     if machine.host.os == "macos":
         usual = ("/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin", "/usr/bin")
@@ -199,7 +201,8 @@ def project_environments(machine: Machine) -> Iterator[Place]:
         if (value := machine.variable(variable)) and machine.paths.isabs(value):
             yield Place(value, "venv")
     around = [machine.cwd] if machine.cwd else []
-    if machine.cwd and not (machine.home and machine.home.startswith(machine.cwd)):
+    mounted = machine.wsl and machine.cwd is not None and machine.cwd.startswith("/mnt/")  # slow to look into
+    if machine.cwd and not mounted and not (machine.home and machine.home.startswith(machine.cwd)):
         around.append(machine.parent(machine.cwd))  # the neighbours of a project are projects; those of a home are not
     folders = [folder for folder in around if folder and folder != machine.parent(folder)]
     if machine.home:

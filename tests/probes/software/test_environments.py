@@ -421,3 +421,10 @@ def test_ten_thousand_mutations(files: dict[str, str], links: dict[str, str], re
     host = machine(files, links={key: value for key, value in links.items() if value}, recorded=recorded)
     pythons, _findings, _sources = environments.pythons(host)
     assert pythons is not None and len({one.path for one in pythons}) == len(pythons)
+
+
+def test_windows_keeps_names_of_variables_in_capitals() -> None:
+    files = {r"D:\Data\miniconda3\conda-meta\python-3.12.4-h1_0.json": "", r"D:\Data\miniconda3\python.exe": pe()}
+    environment = {"PATH": r"C:\Windows", "USERPROFILE": r"C:\Users\ann", "PROGRAMDATA": r"D:\Data"}
+    pythons = found(MemoryHost(files, os="windows", environment=environment, calls={"registry_pythons": "[]"}))
+    assert pythons[r"D:\Data\miniconda3\python.exe"].kind == "conda"
