@@ -13,7 +13,19 @@ def main(argv: list[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     from advisor_gui import cli
 
-    return cli.main(sys.argv[1:] if argv is None else argv)
+    return cli.main(sys.argv[1:] if argv is None else argv, window=_open_window, self_test=_self_test)
+
+
+def _open_window(file: str | None) -> int:
+    from advisor_gui.ui import app
+
+    return app.main(file)
+
+
+def _self_test() -> int:
+    from advisor_gui import selftest
+
+    return selftest.main()
 
 
 def window() -> int:

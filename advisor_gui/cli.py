@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 from knowledge.documents import BadInput
@@ -99,11 +100,14 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(argv: list[str]) -> int:
-    """Run one command; no exception leaves, no traceback reaches the user."""
+def main(argv: list[str], *, window: Callable[[str | None], int], self_test: Callable[[], int]) -> int:
+    """Run one command; no exception leaves, no traceback reaches the user.
+
+    WINDOW and SELF_TEST are handed in, since the command line itself knows no toolkit.
+    """
     cancelled = "已取消。" if _language(argv) == "zh" else "Cancelled."
     try:
-        return _main(argv)
+        return _main(argv, window, self_test)
     except BadInput as error:
         return _complain(said(error, _language(argv)), BAD)
     except KeyboardInterrupt:
@@ -125,7 +129,7 @@ def main(argv: list[str]) -> int:
         return _complain(_unexpected(error), COULD_NOT)
 
 
-def _main(argv: list[str]) -> int:
+def _main(argv: list[str], window: Callable[[str | None], int], self_test: Callable[[], int]) -> int:
     if argv[:1] == ["--probe-child"]:  # a frozen program starts itself for limited native calls
         from probes import native
 
@@ -143,17 +147,15 @@ def _main(argv: list[str]) -> int:
         print(f"stackfit {session.version()}")
         return OK
     if options.self_test:
-        from advisor_gui import selftest
-
-        return selftest.main()
+        return self_test()
     if options.command is None or options.command == "window":
-        return _window(options)
+        return _window(options, window)
     from advisor_gui import cli_commands
 
     return cli_commands.run(options)
 
 
-def _window(options: argparse.Namespace) -> int:
+def _window(options: argparse.Namespace, window: Callable[[str | None], int]) -> int:
     from advisor_gui import session
 
     if not session.has_display():
@@ -163,13 +165,12 @@ def _window(options: argparse.Namespace) -> int:
             COULD_NOT,
         )
     try:
-        from advisor_gui.ui import app
+        return window(getattr(options, "file", None))
     except ImportError as error:
         return _complain(
             f"The window needs PySide6 and its system libraries ({error}). The same job in the terminal: `stackfit go`.",
             COULD_NOT,
         )
-    return app.main(getattr(options, "file", None))
 
 
 def _language(argv: list[str]) -> str:

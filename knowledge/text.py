@@ -37,7 +37,9 @@ def localised(value: Any, language: str) -> Any:
             return item.said(language)
         if isinstance(item, msgspec.Struct):
             pairs = zip(item.__struct_encode_fields__, item.__struct_fields__, strict=True)
-            return {name: walk(getattr(item, field)) for name, field in pairs}
+            body = {name: walk(getattr(item, field)) for name, field in pairs}
+            config = item.__struct_config__
+            return {config.tag_field: config.tag, **body} if config.tag_field is not None else body
         if isinstance(item, dict):
             return {str(key): walk(inner) for key, inner in item.items()}
         if isinstance(item, (list, tuple, frozenset, set)):

@@ -26,7 +26,6 @@ from advisor_gui.ui.context import Context
 from advisor_gui.ui.pages.base import Page, label
 from advisor_gui.ui.theme import SPACE
 
-
 # Work that goes on by itself and is no news to the user.
 QUIET = frozenset({"live", "history", "checks", "storage", "package-settings"})
 

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from advisor_gui import cli, schemas
+from advisor_gui.__main__ import main
 
 MACHINE = """
 schema: 1
@@ -30,7 +31,7 @@ def machine(tmp_path: Path) -> str:
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
-    code = cli.main(list(argv))
+    code = main(list(argv))
     out = capsys.readouterr()
     assert "Traceback" not in out.err
     return code, out.out, out.err
