@@ -82,7 +82,7 @@ def built_version(version: str, text: str, *, has_cpu_tag: bool) -> str:
         return own
     if own and own.partition("+")[0] != version:
         return version  # the file belongs to another installation; the metadata decides
-    cuda, hip, xpu = told.get("cuda"), told.get("hip"), told.get("xpu")
+    cuda, hip, xpu = told.get("cuda"), told.get("rocm") or told.get("hip"), told.get("xpu")
     if cuda and re.fullmatch(r"\d+\.\d+", cuda):
         return f"{version}+cu{cuda.replace('.', '')}"
     if hip and (match := re.match(r"\d+\.\d+", hip)):
