@@ -220,8 +220,8 @@ class MachinePage(Page):
             return
         self.processor.sampled(sample)
         self.ram.sampled(sample)
-        for place, shown in enumerate(self.devices):
-            shown.sampled(sample, place)
+        for shown in self.devices:
+            shown.sampled(sample)
 
     def hideEvent(self, event: object) -> None:
         self.context.jobs.cancel("live")

@@ -148,8 +148,10 @@ class SystemCard(Card):
 
 class DeviceCard(Card):
     icon = "gpu"
+    _device: Accelerator | None = None
 
     def show_device(self, device: Accelerator | None, *, known: bool) -> None:
+        self._device = device
         words = self.context.words
         if device is None:
             self.pill.hide()
@@ -179,10 +181,12 @@ class DeviceCard(Card):
             [" · ".join(w for w in (memory, target) if w), " · ".join(w for w in (driver, serves) if w)],
         )  # fmt: skip
 
-    def sampled(self, sample: LiveSample, place: int) -> None:
-        if place >= len(sample.accelerators):
+    def sampled(self, sample: LiveSample) -> None:
+        # By UUID or PCI address: drivers list the devices in another order than the profile.
+        one = None if self._device is None else sample.of(self._device)
+        if one is None:
             return
-        words, one = self.context.words, sample.accelerators[place]
+        words = self.context.words
         said = []
         if one.load_percent is not None:
             said.append(words("machine.load", percent=f"{one.load_percent:.0f}"))
