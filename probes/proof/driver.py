@@ -89,12 +89,104 @@ class Report:
             test[:, 1:].astype(numpy.float32) / 16, test[:, 0].astype(numpy.int64),
         )  # fmt: skip
 
+    def version(self, *modules):
+        """Facts: the version that each imported module says of itself."""
+        for module in modules:
+            self.fact(
+                "%s %s" % (module.__name__, getattr(module, "__version__", "?")), module.__name__ + ".__version__"
+            )
+
+    def imported(self, began):
+        """The measure of an import that began at BEGAN (time.perf_counter)."""
+        self.measure("import", time.perf_counter() - began, "s", "Time to import", "导入用时", "lower")
+
+    def shared(self, name):
+        """A part that several checks share: the module of checks/_NAME.py."""
+        return load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "checks", "_%s.py" % name))
+
+    def training(self, epochs, goal=0.95):
+        """A clock for the same work in every framework: call `epoch` after each pass, `finish` at the end."""
+        return Training(self, epochs, goal)
+
+    def latency(self, work, warm=20, count=100):
+        """Sorted milliseconds of COUNT calls of WORK after WARM calls that do not count."""
+        for _ in range(warm):
+            work()
+        times = []
+        for _ in range(count):
+            start = time.perf_counter()
+            work()
+            times.append((time.perf_counter() - start) * 1e3)
+        return sorted(times)
+
     def _say(self, **event):
         for key, value in event.items():
             if isinstance(value, float) and not math.isfinite(value):
                 event[key] = None
         self._stream.write(json.dumps(event, ensure_ascii=True) + "\n")
         self._stream.flush()
+
+
+class Training:
+    """Learning curve, speed and time to a stated accuracy on the digits, the same measures for every framework."""
+
+    def __init__(self, report, epochs, goal):
+        self.report, self.epochs, self.goal = report, epochs, goal
+        self.losses, self.accuracies, self.rows, self.reached = [], [], 0, None
+        self.start = time.perf_counter()
+
+    def epoch(self, loss, accuracy, rows):
+        """After one pass over ROWS rows: the mean training LOSS and the ACCURACY on held-out digits."""
+        number = len(self.losses) + 1
+        self.rows += rows
+        self.losses.append((number, float(loss)))
+        self.accuracies.append((number, float(accuracy)))
+        if self.reached is None and accuracy >= self.goal:
+            self.reached = time.perf_counter() - self.start
+        percent = accuracy * 100
+        self.report.step(
+            "Epoch %d of %d: %.1f %% right" % (number, self.epochs, percent),
+            "第 %d/%d 轮：正确率 %.1f %%" % (number, self.epochs, percent), 0.1 + 0.9 * number / self.epochs,
+        )  # fmt: skip
+
+    def finish(self):
+        """Tells the measures, and fails the check where the loss did not fall or the goal was missed."""
+        report, seconds = self.report, time.perf_counter() - self.start
+        accuracy = self.accuracies[-1][1]
+        axis = ("epoch", "轮")
+        report.series("loss", self.losses, "Training loss", "训练损失", axis, ("loss", "损失"))
+        report.series(
+            "accuracy",
+            self.accuracies,
+            "Accuracy on held-out digits",
+            "留出数字上的准确率",
+            axis,
+            ("accuracy", "准确率"),
+        )
+        report.measure("accuracy", accuracy, "ratio", "Accuracy on held-out digits", "留出数字上的准确率", "higher")
+        report.measure("train", seconds, "s", "Training time", "训练用时", "lower")
+        report.measure("throughput", self.rows / seconds, "samples/s", "Training speed", "训练速度", "higher")
+        goal = self.goal * 100
+        if self.reached is not None:
+            report.measure(
+                "to_goal", self.reached, "s", "Training time to %d %%" % goal, "训练到 %d %% 用时" % goal, "lower"
+            )
+        whole = time.perf_counter() - report.started
+        report.measure("script", whole, "s", "From starting Python to trained", "从启动 Python 到训练完成", "lower")
+        first, last = self.losses[0][1], self.losses[-1][1]
+        if len(self.losses) > 1:
+            report.need(last < first * 0.5, "The loss did not fall: %.3f to %.3f." % (first, last),
+                        "损失没有下降：%.3f 到 %.3f。" % (first, last))  # fmt: skip
+        report.need(
+            accuracy >= self.goal, "Accuracy %.1f %%, below the goal of %d %%." % (accuracy * 100, goal),
+            "准确率 %.1f %%，低于目标 %d %%。" % (accuracy * 100, goal),
+        )  # fmt: skip
+        report.outcome(
+            "Trained in %.1f s to %.1f %% accuracy; %.0f s from starting Python, of the half hour that is allowed."
+            % (seconds, accuracy * 100, whole),
+            "训练 %.1f 秒，准确率 %.1f %%；从启动 Python 起共 %.0f 秒，远低于半小时的要求。"
+            % (seconds, accuracy * 100, whole),
+        )
 
 
 def private_output():

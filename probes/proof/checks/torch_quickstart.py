@@ -16,9 +16,7 @@ LIMITS = (
     "1,797 small pictures; the speed of large models is another question.",
     "只有 1797 张小图；大模型的速度是另一回事。",
 )
-GOAL = 0.95
 EPOCHS = 12
-HALF_HOUR_S = 1800
 
 
 def run(report):
@@ -27,8 +25,8 @@ def run(report):
     import torch
     from torch import nn
 
-    report.measure("import", time.perf_counter() - began, "s", "Time to import", "导入用时", "lower")
-    report.fact("torch " + torch.__version__, "torch.__version__")
+    report.imported(began)
+    report.version(torch)
     device = best_device(torch)
     report.fact(device_name(torch, device), "torch device " + device)
 
@@ -41,10 +39,8 @@ def run(report):
     ).to(device)  # fmt: skip
     optimiser = torch.optim.Adam(model.parameters(), lr=2e-3)
     loss_of = nn.CrossEntropyLoss()
-    losses, accuracies, seen, accuracy = [], [], 0, 0.0
-    start = time.perf_counter()
-    reached = None
-    for epoch in range(1, EPOCHS + 1):
+    clock = report.training(EPOCHS)
+    for _ in range(EPOCHS):
         order = torch.randperm(len(x))
         total = 0.0
         for place in range(0, len(x), 32):
@@ -54,55 +50,10 @@ def run(report):
             loss.backward()
             optimiser.step()
             total += float(loss.detach()) * len(batch)
-            seen += len(batch)
         with torch.no_grad():
-            accuracy = float((model(test_x).argmax(1) == test_y).float().mean())
-        losses.append((epoch, total / len(x)))
-        accuracies.append((epoch, accuracy))
-        report.step(
-            "Epoch %d of %d: %.1f %% right" % (epoch, EPOCHS, accuracy * 100),
-            "第 %d/%d 轮：正确率 %.1f %%" % (epoch, EPOCHS, accuracy * 100), 0.1 + 0.9 * epoch / EPOCHS,
-        )  # fmt: skip
-        if reached is None and accuracy >= GOAL:
-            reached = time.perf_counter() - start
-    train_s = time.perf_counter() - start
-    report.series("loss", losses, "Training loss", "训练损失", ("epoch", "轮"), ("loss", "损失"))
-    report.series(
-        "accuracy",
-        accuracies,
-        "Accuracy on held-out digits",
-        "留出数字上的准确率",
-        ("epoch", "轮"),
-        ("accuracy", "准确率"),
-    )
-    report.measure("accuracy", accuracy, "ratio", "Accuracy on held-out digits", "留出数字上的准确率", "higher")
-    report.measure("train", train_s, "s", "Training time", "训练用时", "lower")
-    report.measure("throughput", seen / train_s, "samples/s", "Training speed", "训练速度", "higher")
-    if reached is not None:
-        report.measure(
-            "to_goal",
-            reached,
-            "s",
-            "Training time to %d %%" % (GOAL * 100),
-            "训练到 %d %% 用时" % (GOAL * 100),
-            "lower",
-        )
-    whole = time.perf_counter() - report.started
-    report.measure("script", whole, "s", "From starting Python to trained", "从启动 Python 到训练完成", "lower")
-    report.need(
-        losses[-1][1] < losses[0][1] / 3, "The loss did not fall: %.3f to %.3f." % (losses[0][1], losses[-1][1]),
-        "损失没有下降：%.3f 到 %.3f。" % (losses[0][1], losses[-1][1]),
-    )  # fmt: skip
-    report.need(
-        accuracy >= GOAL, "Accuracy %.1f %%, below the goal of %d %%." % (accuracy * 100, GOAL * 100),
-        "准确率 %.1f %%，低于目标 %d %%。" % (accuracy * 100, GOAL * 100),
-    )  # fmt: skip
-    report.outcome(
-        "Trained in %.1f s to %.1f %% accuracy; %.0f s from starting Python, of the half hour that is allowed."
-        % (train_s, accuracy * 100, whole),
-        "训练 %.1f 秒，准确率 %.1f %%；从启动 Python 起共 %.0f 秒，远低于半小时的要求。"
-        % (train_s, accuracy * 100, whole),
-    )
+            right = float((model(test_x).argmax(1) == test_y).float().mean())
+        clock.epoch(total / len(x), right, len(x))
+    clock.finish()
 
 
 def best_device(torch):
