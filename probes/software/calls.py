@@ -1,4 +1,4 @@
-"""Native calls of the software probes: the first bytes of a program, the version inside it, the registry's Pythons."""
+"""Native calls of the software probes: the first bytes of a program, the version inside it, what the system has set."""
 
 from __future__ import annotations
 
@@ -110,6 +110,28 @@ def registry_pythons(_arguments: str) -> str:
     return json.dumps(list(found.values()))
 
 
+def system_proxy(_arguments: str) -> str:
+    """The proxy of the system's own settings as "host:port" or an address; pip and uv both use it where no variable is
+    set. Windows: Internet Settings of the user; macOS: the network settings. Empty: none is set."""
+    if sys.platform == "win32":
+        import winreg
+
+        path = r"Software\Microsoft\Windows\CurrentVersion\Internet Settings"
+        try:
+            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, path) as key:
+                if not winreg.QueryValueEx(key, "ProxyEnable")[0]:
+                    return ""
+                return str(winreg.QueryValueEx(key, "ProxyServer")[0])
+        except OSError as error:
+            raise _failed(error) from error
+    if sys.platform == "darwin":
+        import _scproxy
+
+        told: dict[str, str] = _scproxy._get_proxies()
+        return told.get("https") or told.get("http") or ""
+    raise native.CallFailed("this system has no proxy setting of its own", "missing")
+
+
 def calls() -> Mapping[str, Callable[[str], str]]:
     """The calls of this module by name."""
     return {
@@ -117,6 +139,7 @@ def calls() -> Mapping[str, Callable[[str], str]]:
         "file_head": file_head,
         "python_version": python_version,
         "registry_pythons": registry_pythons,
+        "system_proxy": system_proxy,
     }
 
 

@@ -59,6 +59,11 @@ def settings(host: Host, *, prefix: str | None = None) -> PackageSettings:
         certificate = _first(machine, sources, "certificate", ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"))
     proxy = one("proxy", "proxy") or _first(machine, sources, "proxy", PROXY_VARIABLES)
     uv_proxy = _first(machine, sources, "uv_proxy", PROXY_VARIABLES) or own.proxy
+    if (proxy is None or uv_proxy is None) and (system := _system_proxy(machine)) is not None:
+        for field, value in (("proxy", proxy), ("uv_proxy", uv_proxy)):
+            if value is None:
+                sources[field] = "system_proxy()"
+        proxy, uv_proxy = proxy or system, uv_proxy or system
     timeout = told.get("timeout")
     if timeout is not None and uv_settings.seconds(timeout.value) is not None:
         sources["timeout_s"] = timeout.source
@@ -168,6 +173,22 @@ def _first(machine: Machine, sources: dict[str, str], field: str, names: tuple[s
             sources[field] = name
             return value.strip()
     return None
+
+
+def system_proxy_of(text: str) -> str | None:
+    """The proxy for https in TEXT, Windows' word for it: "host:port" for all, or "http=host:port;https=host:port"."""
+    parts = dict(part.partition("=")[::2] for part in text.split(";") if "=" in part)
+    value = (parts.get("https") or parts.get("http") or "") if parts else text
+    return value.strip() or None
+
+
+def _system_proxy(machine: Machine) -> str | None:
+    reading = machine.host.call("system_proxy")
+    value = system_proxy_of(reading.text) if reading.ok else None
+    if value is None or not _usable(value):
+        return None
+    # Windows writes no scheme; these proxies speak plain HTTP, also for https addresses.
+    return value if "://" in value else f"http://{value}"
 
 
 def _at_home(machine: Machine, place: str) -> str:

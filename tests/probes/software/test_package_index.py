@@ -106,6 +106,30 @@ def test_certificates_and_proxies() -> None:
     assert read(NO_PROXY="localhost,.corp").no_proxy == "localhost,.corp"
 
 
+@pytest.mark.parametrize(
+    ("text", "proxy"),
+    [
+        ("127.0.0.1:7890", "http://127.0.0.1:7890"),
+        ("http=a:1;https=b:2", "http://b:2"),
+        ("http=a:1;socks=c:3", "http://a:1"),
+        ("socks=c:3", None),
+        ("http://proxy.example:8080", "http://proxy.example:8080"),
+        ("", None),
+        ("-e", None),
+    ],
+)
+def test_the_systems_own_proxy(text: str, proxy: str | None) -> None:
+    host = MemoryHost({}, os="windows", environment={}, calls={"system_proxy": text})
+    have = package_index.settings(host)
+    assert (have.proxy, have.uv_proxy) == (proxy, proxy)
+    if proxy:
+        assert have.sources == {"proxy": "system_proxy()", "uv_proxy": "system_proxy()"}
+    with_variable = MemoryHost(
+        {}, os="windows", environment={"HTTPS_PROXY": "http://v:1"}, calls={"system_proxy": text}
+    )
+    assert package_index.settings(with_variable).proxy == "http://v:1"
+
+
 def test_offline_and_no_index_are_two_things() -> None:
     assert (read(PIP_NO_INDEX="1").no_index, read(PIP_NO_INDEX="1").offline) == (True, False)
     assert read(UV_OFFLINE="true").offline is True
