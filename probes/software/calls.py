@@ -125,9 +125,9 @@ def system_proxy(_arguments: str) -> str:
         except OSError as error:
             raise _failed(error) from error
     if sys.platform == "darwin":
-        import _scproxy
+        from importlib import import_module
 
-        told: dict[str, str] = _scproxy._get_proxies()
+        told: dict[str, str] = import_module("_scproxy")._get_proxies()  # what urllib itself asks there
         return told.get("https") or told.get("http") or ""
     raise native.CallFailed("this system has no proxy setting of its own", "missing")
 
