@@ -363,3 +363,4 @@ class Catalog(Base, frozen=True, kw_only=True):
     indexes: dict[str, Index]
     packages: dict[str, PackageFacts] = {}  # by file
     digest: str = ""
+    foundations: dict[str, tuple[str, ...]] = {}  # framework id to all that its builds may run on, however far below

@@ -125,7 +125,7 @@ def routes(situation: Situation) -> tuple[Route, ...]:
 
 def check(catalog: Catalog, framework: Framework, build: Build, route: Route, situation: Situation) -> Checked:
     """BUILD of FRAMEWORK on the devices of ROUTE."""
-    key = ("build", framework.id, build.id, route.device, route.places, situation.python_minor)
+    key = ("build", framework.id, build.id, route.device, route.places, situation.python_minor, situation.python is None)
     known: Checked | None = situation.memo.get(key)
     if known is not None:
         return known
@@ -146,9 +146,16 @@ def check(catalog: Catalog, framework: Framework, build: Build, route: Route, si
     for requirement in (*framework.requires, *build.requires):
         _required(catalog, framework, requirement, situation, verdicts, assumptions)
     _disk(build, situation, verdicts)
+    verdicts = _once(verdicts)
     result = Checked(build, tuple(verdicts), tuple(assumptions), fit_of(verdicts), changes_of(verdicts))
     situation.memo[key] = result
     return result
+
+
+def _once(verdicts: list[Verdict]) -> list[Verdict]:
+    """One unmet verdict for each code: a framework's own requirement knows more than the general rule."""
+    last = {v.code: v for v in verdicts if v.outcome == "unmet"}
+    return [v for v in verdicts if v.outcome != "unmet" or last[v.code] is v]
 
 
 def _memo(situation: Situation, key: tuple[object, ...]) -> Verdict | None:
@@ -527,7 +534,7 @@ def _required(
     if outcome == "unknown" and requirement.unknown == "assumed":
         assumptions.append(Assumption(fact=requirement.when.word, assumed="met", because=requirement.because or found.because))
         return
-    key = ("required", id(requirement), outcome, situation.python_minor)
+    key = ("required", id(requirement), outcome, situation.python_minor, situation.python is None)
     verdict = _memo(situation, key)
     if verdict is None:
         text = found.because

@@ -161,6 +161,7 @@ def build(files: tuple[tuple[str, bytes], ...], name: str = "") -> Catalog:
         indexes=indexes,
         packages=packages,
         digest=name,
+        foundations=foundations(frameworks),
     )
     problems = check(catalog)
     if problems:
@@ -197,8 +198,9 @@ def _add(table: dict[str, T], item: T, path: str, stem: str) -> None:
 
 def overlay(catalog: Catalog, extra: Catalog) -> Catalog:
     """CATALOG with the entries of EXTRA laid over it: an administrator's own frameworks, scenarios and indexes."""
+    frameworks = {**catalog.frameworks, **extra.frameworks}
     result = Catalog(
-        frameworks={**catalog.frameworks, **extra.frameworks},
+        frameworks=frameworks,
         scenarios={**catalog.scenarios, **extra.scenarios},
         backends={**catalog.backends, **extra.backends},
         devices={**catalog.devices, **extra.devices},
@@ -206,11 +208,41 @@ def overlay(catalog: Catalog, extra: Catalog) -> Catalog:
         indexes={**catalog.indexes, **extra.indexes},
         packages={**catalog.packages, **extra.packages},
         digest=f"{catalog.digest}+{extra.digest}",
+        foundations=foundations(frameworks),
     )
     problems = check(result)
     if problems:
         raise LoadError(problems[0])
     return result
+
+
+def bases(framework: Framework) -> tuple[str, ...]:
+    """Frameworks that FRAMEWORK may run on directly, by any of its builds."""
+    names = dict.fromkeys((*framework.needs, *framework.one_of))
+    for build in framework.builds:
+        names.update(dict.fromkeys(build.uses))
+    return tuple(names)
+
+
+def foundations(frameworks: dict[str, Framework]) -> dict[str, tuple[str, ...]]:
+    """For each framework all that it may run on, directly or through others."""
+    owners = {f.packages[0].lower(): f.id for f in frameworks.values() if f.packages}
+    direct: dict[str, tuple[str, ...]] = {}
+    for name, framework in frameworks.items():
+        # A build that pins another framework's own package (torch-npu: torch) stands on it as well.
+        pinned = {owners.get(package.name.lower()) for build in framework.builds for package in build.packages}
+        direct[name] = (*bases(framework), *sorted(owner for owner in pinned if owner is not None and owner != name))
+    found: dict[str, tuple[str, ...]] = {}
+    for name, below in direct.items():
+        seen = dict.fromkeys(below)
+        stack = list(below)
+        while stack:
+            for item in direct.get(stack.pop(), ()):
+                if item not in seen:
+                    seen[item] = None
+                    stack.append(item)
+        found[name] = tuple(seen)
+    return found
 
 
 def check(catalog: Catalog) -> list[str]:

@@ -11,10 +11,14 @@ from knowledge.catalog import Build, Catalog, Framework
 from knowledge.compatibility import FITS, HARDWARE, Checked, Route, changes_of, check, fit_of, integrated, routes
 from knowledge.explain import remedy
 from knowledge.facts import Python
+from knowledge.loader import bases
 from knowledge.predicates import Situation, evidence
 from knowledge.text import Text
 from knowledge.verdicts import Assumption, Fit, Verdict
 from knowledge.versions import specifier, version, within
+
+
+ELSEWHERE = frozenset({"os.unsupported", "arch.unsupported"})
 
 
 class Part(NamedTuple):
@@ -64,14 +68,6 @@ def ordered(framework: Framework, situation: Situation) -> tuple[Build, ...]:
     return found
 
 
-def bases(framework: Framework) -> tuple[str, ...]:
-    """Frameworks that this one may run on, by any of its builds."""
-    names = dict.fromkeys((*framework.needs, *framework.one_of))
-    for build in framework.builds:
-        names.update(dict.fromkeys(build.uses))
-    return tuple(names)
-
-
 def supports(catalog: Catalog, framework: Framework, device: str, situation: Situation) -> bool:
     """Whether some build of FRAMEWORK, or of what it runs on, is for DEVICE."""
     key = ("supports", framework.id, device)
@@ -112,51 +108,55 @@ def solve(
     """
     carried: Solution | None = None
     waiting: Solution | None = None
-    cpu = any(supports(catalog, framework, "cpu", situation) for _ in (0,))
-    for route in routes(situation):
-        if device is not None and route.device != device:
+    cpu = supports(catalog, framework, "cpu", situation)
+    for places, group in _groups(situation):
+        found = _on_group(catalog, framework, group, situation, companions, device)
+        if found is None:
             continue
-        if not supports(catalog, framework, route.device, situation):
+        if not places:
+            return _on_processor(catalog, framework, found, carried, situation)
+        inside = all(integrated(card) for card in found.route.cards)
+        if found.fit == "unsuitable":
+            if carried is None or (not inside and all(integrated(c) for c in carried.route.cards)):
+                carried = found
+            continue
+        if inside and cpu and found.fit == "after_changes":
+            waiting = waiting or found
+            continue
+        return found
+    return waiting or carried or _nowhere(catalog, framework, situation)
+
+
+def _groups(situation: Situation) -> list[tuple[tuple[int, ...], list[Route]]]:
+    """The routes by the cards that they use, best cards first; the processor is the last."""
+    found: dict[tuple[int, ...], list[Route]] = {}
+    for route in routes(situation):
+        found.setdefault(route.places, []).append(route)
+    return list(found.items())
+
+
+def _on_group(
+    catalog: Catalog,
+    framework: Framework,
+    group: list[Route],
+    situation: Situation,
+    companions: Sequence[Wanted],
+    device: str | None,
+) -> Solution | None:
+    """The first kind of build that these cards can use on this system as it is, else the first that can be had at all."""
+    best: Solution | None = None
+    for route in group:
+        if (device is not None and route.device != device) or not supports(catalog, framework, route.device, situation):
             continue
         found = on_route(catalog, framework, route, situation, companions)
         if found is None:
             continue
-        if route.device == "cpu":
-            plain = _on_processor(catalog, framework, found, carried, waiting, situation)
-            # The device inside waits for a change; where the processor would need one too, the device is worth it.
-            if waiting is not None and plain.fit != "ready" and FITS.index(waiting.fit) <= FITS.index(plain.fit):
-                return waiting
-            return plain
-        inside = all(integrated(card) for card in route.cards)
-        if found.fit == "unsuitable" and device is None:
-            found = _other_way(catalog, framework, route, situation, companions) or found
-        if found.fit == "unsuitable":
-            if carried is None or (inside is False and all(integrated(c) for c in carried.route.cards)):
-                carried = found
-            continue
-        if inside and cpu and found.fit in ("after_changes", "unsuitable"):
-            waiting = waiting or found
-            continue
-        return found
-    if waiting is not None:
-        return waiting
-    if carried is not None:
-        return carried
-    return _nowhere(catalog, framework, situation)
-
-
-def _other_way(
-    catalog: Catalog, framework: Framework, route: Route, situation: Situation, companions: Sequence[Wanted]
-) -> Solution | None:
-    """A stack for the same cards by another kind of build (Vulkan where ROCm has none) that does fit."""
-    for other in routes(situation):
-        if other.device != route.device and other.places == route.places:
-            if not supports(catalog, framework, other.device, situation):
-                continue
-            found = on_route(catalog, framework, other, situation, companions)
-            if found is not None and found.fit != "unsuitable":
-                return found
-    return None
+        elsewhere = any(v.outcome == "unmet" and v.code in ELSEWHERE for v in found.verdicts)
+        if found.fit != "unsuitable" and not elsewhere:
+            return found
+        if best is None or (best.fit == "unsuitable" and found.fit != "unsuitable"):
+            best = found
+    return best
 
 
 def _hardware(solution: Solution) -> list[Verdict]:
@@ -168,7 +168,6 @@ def _on_processor(
     framework: Framework,
     found: Solution,
     carried: Solution | None,
-    waiting: Solution | None,
     situation: Situation,
 ) -> Solution:
     """The processor's stack, with the verdict of a dedicated card that it leaves idle."""
@@ -266,9 +265,14 @@ def on_route(
         found = _with_python(catalog, framework, route, situation, companions)
         if found is not None and (best is None or rank(found) < rank(best)):
             best = found
-        if found is not None and found.fit != "unsuitable":
+        if found is not None and (found.fit != "unsuitable" or not _python_is_why(found)):
             break
     return best
+
+
+def _python_is_why(solution: Solution) -> bool:
+    """Whether another minor could make a difference to a stack that does not fit."""
+    return any(v.outcome == "unmet" and (v.subject == "Python" or v.code == "package.conflict") for v in solution.verdicts)
 
 
 def _bases_pythons(catalog: Catalog, framework: Framework, offers: set[str]) -> list[str]:
@@ -309,7 +313,7 @@ def _with_python(
         )
     candidates.sort(key=lambda item: item[:6])
     best: Solution | None = None
-    for level, _, _, _, _, _, build in candidates[:12]:
+    for level, _, _, _, _, _, build in candidates:
         if best is not None and (level, 0) > rank(best):
             break
         found = _combine(catalog, framework, build, route, situation, companions)
@@ -369,7 +373,10 @@ def _combine(
     verdicts: dict[tuple[str, str, str], Verdict] = {}
     for item in parts:
         for verdict in item.verdicts:
-            verdicts.setdefault((verdict.code, verdict.outcome, verdict.subject), verdict)
+            if verdict.outcome == "unmet" and verdict.code in ELSEWHERE:
+                verdicts.setdefault(("elsewhere", "unmet", ""), verdict)  # the stack moves as one
+            else:
+                verdicts.setdefault((verdict.code, verdict.outcome, verdict.subject), verdict)
     merged = (*_one_python(verdicts.values()), *conflicts)
     return Solution(parts, route, merged, tuple(assumptions), fit_of(merged), changes_of(merged), situation.python,
                     situation.python_minor)  # fmt: skip
@@ -387,19 +394,9 @@ def _one_python(verdicts: Iterable[Verdict]) -> list[Verdict]:
 def _next(catalog: Catalog, waiting: dict[str, str]) -> str:
     """A waiting part that no other waiting part runs on, so that all demands on it are known."""
     for name in waiting:
-        others = (catalog.frameworks[o] for o in waiting if o != name and o in catalog.frameworks)
-        if not any(_runs_on(catalog, other, name) for other in others):
+        if not any(name in catalog.foundations.get(other, ()) for other in waiting if other != name):
             return name
     return next(iter(waiting))
-
-
-def _runs_on(catalog: Catalog, framework: Framework, name: str, depth: int = 4) -> bool:
-    below = bases(framework)
-    if name in below:
-        return True
-    return depth > 0 and any(
-        _runs_on(catalog, catalog.frameworks[item], name, depth - 1) for item in below if item in catalog.frameworks
-    )
 
 
 def _take(
@@ -443,26 +440,38 @@ def _choose(
 
     Of equal ones the one with the CUDA major of TOOLKIT, which what stands above it was compiled with.
     """
-    key = ("choose", framework.id, route.device, route.places, tuple(bounds), toolkit, situation.python_minor)
+    new = situation.python is None
+    key = ("choose", framework.id, route.device, route.places, tuple(bounds), toolkit, situation.python_minor, new)
     known: tuple[Build | None, Checked | None] | None = situation.memo.get(key)
     if known is not None:
         return known
     best: tuple[int, int, bool, int, int] | None = None
     chosen: tuple[Build | None, Checked | None] = (None, None)
-    devices = {build.device for build in framework.builds}
-    allowed = (route.device, "any") if devices & {route.device, "any"} else ("cpu",)
-    for place, build in enumerate(ordered(framework, situation)):
-        if build.device not in allowed:
-            continue
+    for rung, place, build in _allowed(framework, route.device, situation):
         if not all(within(build.version, bound) for bound in bounds):
             continue
         checked = check(catalog, framework, build, route, situation)
         foreign = toolkit is not None and build.toolkit is not None and _major(build.toolkit) != _major(toolkit)
-        score = (FITS.index(checked.fit), checked.changes, foreign, allowed.index(build.device), place)
+        score = (FITS.index(checked.fit), checked.changes, foreign, rung, place)
         if best is None or score < best:
             best, chosen = score, (build, checked)
+        if score[:4] == (0, 0, False, 0):
+            break  # the list is in order of preference
     situation.memo[key] = chosen
     return chosen
+
+
+def _allowed(framework: Framework, device: str, situation: Situation) -> list[tuple[int, int, Build]]:
+    """Builds for DEVICE, else for any device, else for the processor: rung of preference, place in the order, build."""
+    key = ("allowed", framework.id, device)
+    found: list[tuple[int, int, Build]] | None = situation.memo.get(key)
+    if found is None:
+        devices = {build.device for build in framework.builds}
+        rungs = [name for name in (device, "any") if name in devices] or ["cpu"]
+        found = [(rungs.index(b.device), n, b) for n, b in enumerate(ordered(framework, situation)) if b.device in rungs]
+        found.sort(key=lambda item: item[:2])
+        situation.memo[key] = found
+    return found
 
 
 def _major(release: str) -> str:

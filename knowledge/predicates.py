@@ -59,7 +59,7 @@ def evidence(machine: MachineProfile, key: str, value: object) -> tuple[Evidence
 
 def judge(condition: Condition, situation: Situation) -> Judged:
     """CONDITION in SITUATION."""
-    key = (id(condition), situation.python_minor)
+    key = (id(condition), situation.python_minor, situation.python is None)
     found: Judged | None = situation.memo.get(key)
     if found is None:
         found = WORDS[condition.word](condition.args, situation)

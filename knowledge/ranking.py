@@ -23,17 +23,19 @@ def key(
 ) -> tuple[object, ...]:
     """Sorts stacks; every part can be said in a sentence.
 
-    The framework that was asked for comes first unless it cannot run; then fit; then whether an accelerator that is
-    there is used; then each preference in the scenario's order; then the scenario's order of candidates.
+    The framework that was asked for comes first unless it cannot run; what cannot run comes last; then whether an
+    accelerator that is there is used (a driver that must be installed first is better than the processor today); then
+    fit; then each preference in the scenario's order; then the scenario's order of candidates.
     """
     asked = situation.answers.framework == framework and solution.fit != "unsuitable"
+    out = solution.fit == "unsuitable"
     wishes = []
     for item in active:
         if item.avoid:
             wishes.append(1 if framework in item.frameworks else 0)
         else:
             wishes.append(item.frameworks.index(framework) if framework in item.frameworks else len(item.frameworks))
-    return not asked, FITS.index(solution.fit), idle(solution, situation), *wishes, place
+    return not asked, out, idle(solution, situation), FITS.index(solution.fit), *wishes, place
 
 
 def idle(solution: Solution, situation: Situation) -> bool:
@@ -42,7 +44,9 @@ def idle(solution: Solution, situation: Situation) -> bool:
         return False
     needs_device = any(part.framework.roles and part.framework.roles[0] in COMPUTES for part in solution.parts)
     cards = situation.machine.accelerators or ()
-    return needs_device and any(not integrated(card) and card.kind == "gpu" for card in cards)
+    return needs_device and any(
+        not integrated(card) and (card.kind == "gpu" or card.vendor == "huawei") for card in cards
+    )
 
 
 # Devices that are not this machine: its own card says nothing about them.
