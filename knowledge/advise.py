@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from knowledge import explain, install, ranking, situations
+from knowledge import policy as policies
 from knowledge.answers import Answers
 from knowledge.catalog import Catalog, Companion, Framework, Scenario
 from knowledge.compatibility import FITS, VENDORS, changes_of, fit_of, integrated
@@ -21,6 +22,7 @@ from knowledge.text import Text
 from knowledge.verdicts import (
     Assessment,
     AssessmentAnswer,
+    Change,
     Component,
     MemoryEstimate,
     Recommendation,
@@ -42,9 +44,11 @@ def assess(
     answers: Answers,
     *,
     today: datetime.date,
-    policy: Any = None,
+    policy: Policy | None = None,
 ) -> AssessmentAnswer:
     """One framework (id, alias or name) on MACHINE, no scenario needed. Raises UnknownName."""
+    if policy is not None:
+        catalog = policies.applied(catalog, policy)
     name = ranking.known(catalog, framework)
     if name is None:
         raise UnknownName(f"{framework!r} is not in the catalogue")
@@ -66,7 +70,7 @@ def assessment(
     situation: Situation,
     *,
     today: datetime.date,
-    policy: Any = None,
+    policy: Policy | None = None,
     why: Sequence[Text] = (),
     details: bool = True,
 ) -> Assessment:
@@ -77,9 +81,7 @@ def assessment(
     verdicts.extend(status(catalog, framework, situation))
     verdicts.extend(precision(solution, situation))
     if policy is not None:
-        from knowledge import policy as rules
-
-        verdicts.extend(rules.verdicts(policy, solution))
+        verdicts.extend(policies.verdicts(policy, solution))
     memory = estimate(catalog, framework, solution, situation)
     if memory is not None:
         verdicts.extend(_memory_verdicts(memory, framework))
@@ -118,12 +120,13 @@ def status(catalog: Catalog, framework: Framework, situation: Situation) -> list
     state = framework.status
     if state.state not in ("archived", "superseded", "renamed"):
         return []
-    depends = framework.id in (situation.answers.team.existing or ())
     cures = tuple(
-        remedy("use_instead", {"framework": name, "name": catalog.frameworks[name].name, "device": "" if depends else ""})
+        remedy("use_instead", {"framework": name, "name": catalog.frameworks[name].name})
         for name in state.successors
         if name in catalog.frameworks
     ) or (remedy("use_instead"),)
+    if framework.id in (situation.answers.team.existing or ()):
+        cures = (*cures, remedy("pin_version", {"package": framework.packages[0]} if framework.packages else {}))
     return [
         Verdict(
             code=f"project.{state.state}",
@@ -131,7 +134,7 @@ def status(catalog: Catalog, framework: Framework, situation: Situation) -> list
             subject=framework.id,
             because=state.note,
             evidence=(Evidence(fact=f"{framework.name}: {state.state}", source=state.source.url),),
-            remedies=(*cures, remedy("wait", {"what": framework.name})) if False else cures,
+            remedies=cures,
             source=state.source,
         )
     ]
@@ -175,7 +178,8 @@ def estimate(catalog: Catalog, framework: Framework, solution: Solution, situati
     answers = situation.answers
     if answers.model.params is None and answers.model.layers is None and answers.model.name is None:
         return None
-    if not MODEL_WORK & set(framework.does) or (solution.fit == "unsuitable" and not solution.route.cards and situation.machine.accelerators):
+    work = {word for part in solution.parts if part.role != "tracking" for word in part.framework.does}
+    if not MODEL_WORK & (work | set(framework.does)) or (solution.fit == "unsuitable" and not solution.route.cards and situation.machine.accelerators):
         return None
     key = ("memory", solution.route.places, solution.route.device == "cpu")
     if key in situation.memo:
@@ -219,9 +223,11 @@ def advise(
     *,
     today: datetime.date,
     what_if: bool = False,
-    policy: Any = None,
+    policy: Policy | None = None,
 ) -> Recommendation:
     """The best stack for the scenario of ANSWERS, the others in order, and what is out. Raises UnknownName."""
+    if policy is not None:
+        catalog = policies.applied(catalog, policy)
     scenario = catalog.scenarios.get(answers.scenario)
     if scenario is None:
         raise UnknownName(f"the scenario {answers.scenario!r} is not in the catalogue")
@@ -258,7 +264,7 @@ def advise(
     if main is not None:
         findings = concerns.findings(catalog, situation, today, main[4], main[3], main[1])
     checked = min([scenario.checked, *(row[4].checked for row in rows[:1] if row[4].checked)])
-    changes = ()
+    changes: tuple[Change, ...] = ()
     if what_if:
         from knowledge import changes as what
 

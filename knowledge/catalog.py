@@ -253,7 +253,7 @@ class DeviceTable(Base, frozen=True, kw_only=True):
     families: tuple[DeviceFamily, ...]
 
 
-class DefaultTag(Base, kw_only=True):
+class DefaultTag(Base, frozen=True, kw_only=True):
     """Which build a version without a mark is, on some platforms: torch 2.9.1 on linux-x86_64 is cu128."""
 
     package: str
@@ -263,7 +263,7 @@ class DefaultTag(Base, kw_only=True):
     source: Source
 
 
-class Contents(Base, kw_only=True):
+class Contents(Base, frozen=True, kw_only=True):
     """What the wheels of PACKAGE hold for some versions, marks and platforms (empty: all of them)."""
 
     package: str
@@ -283,7 +283,7 @@ class Contents(Base, kw_only=True):
     source: Source
 
 
-class Together(Base, kw_only=True):
+class Together(Base, frozen=True, kw_only=True):
     """Versions that belong together: where PACKAGE is within `versions`, each of `with` must be within its bounds."""
 
     package: str
@@ -296,7 +296,7 @@ class Together(Base, kw_only=True):
     source: Source
 
 
-class Variants(Base, kw_only=True):
+class Variants(Base, frozen=True, kw_only=True):
     """Packages that own the same folder, of which one may be installed."""
 
     module: str
@@ -305,7 +305,7 @@ class Variants(Base, kw_only=True):
     source: Source
 
 
-class Retired(Base, kw_only=True):
+class Retired(Base, frozen=True, kw_only=True):
     """A package whose project ended or moved."""
 
     package: str
@@ -317,7 +317,7 @@ class Retired(Base, kw_only=True):
     source: Source
 
 
-class Broken(Base, kw_only=True):
+class Broken(Base, frozen=True, kw_only=True):
     """Releases that are known to fail or to do harm."""
 
     package: str
@@ -329,7 +329,7 @@ class Broken(Base, kw_only=True):
     source: Source
 
 
-class Plugin(Base, kw_only=True):
+class Plugin(Base, frozen=True, kw_only=True):
     """A package that needs another one to use a vendor's device."""
 
     package: str
@@ -341,7 +341,7 @@ class Plugin(Base, kw_only=True):
     source: Source
 
 
-class PackageFacts(Base, kw_only=True):
+class PackageFacts(Base, frozen=True, kw_only=True):
     """What is known of packages that stand in an environment; the files of data/packages are laid together."""
 
     checked: str

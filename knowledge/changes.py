@@ -15,6 +15,7 @@ from knowledge.catalog import Catalog
 from knowledge.compatibility import FITS, VENDORS
 from knowledge.documents import count
 from knowledge.facts import Accelerator, MachineProfile
+from knowledge.policy import Policy
 from knowledge.text import Text
 from knowledge.verdicts import Assessment, Change, Recommendation
 from knowledge.versions import at_least
@@ -39,7 +40,7 @@ def what_would_change(
     chosen: Assessment | None,
     *,
     today: datetime.date,
-    policy: Any = None,
+    policy: Policy | None = None,
 ) -> tuple[Change, ...]:
     """Each trial that makes another stack the best one, makes it fit better, or lets more frameworks run."""
     from knowledge import advise
@@ -102,7 +103,7 @@ def trials(
     catalog: Catalog, machine: MachineProfile, answers: Answers, before: Recommendation
 ) -> Iterator[Trial]:
     """The changes that people make: device made usable, driver, system, Python, memory, model."""
-    yield from _usable(machine, answers)
+    yield from _usable(catalog, machine, answers)
     yield from _driver(catalog, machine, answers)
     yield from _system(machine, answers)
     yield from _python(machine, answers, before)
@@ -113,29 +114,37 @@ def _with_cards(machine: MachineProfile, cards: list[Accelerator]) -> MachinePro
     return msgspec.structs.replace(machine, accelerators=tuple(cards))
 
 
-def _usable(machine: MachineProfile, answers: Answers) -> Iterator[Trial]:
+def _usable(catalog: Catalog, machine: MachineProfile, answers: Answers) -> Iterator[Trial]:
+    """A device that is there and does not work, made to work; a driver that is missing is then the newest."""
     cards = list(machine.accelerators or ())
+    newest = newest_driver(catalog, machine)
     for place, card in enumerate(cards):
         if card.state in ("usable", "unknown"):
             continue
         name = card.name or VENDORS.get(card.vendor, card.vendor)
         changed = [*cards]
-        changed[place] = msgspec.structs.replace(card, state="usable")
+        fresh = card.driver_version or (newest if card.vendor == "nvidia" else None)
+        changed[place] = msgspec.structs.replace(card, state="usable", driver_version=fresh)
         yield Trial(f"accelerators.{place}.state", "usable",
                     Text(f"With {name} working (driver, restart or rights):", f"如果 {name} 能正常工作（装驱动、重启或授权）："),
                     _with_cards(machine, changed), answers)  # fmt: skip
 
 
-def _driver(catalog: Catalog, machine: MachineProfile, answers: Answers) -> Iterator[Trial]:
-    """The newest driver that any toolkit of the card's backend asks for; WSL2 shows the driver of Windows."""
-    cards = list(machine.accelerators or ())
+def newest_driver(catalog: Catalog, machine: MachineProfile) -> str | None:
+    """The newest driver that any CUDA asks for; WSL2 shows the driver of Windows."""
     backend = catalog.backends.get("cuda")
     side = "windows" if machine.system.os == "windows" or machine.system.wsl else "linux"
-    floors = [t.driver_min[side] for t in backend.toolkits if side in t.driver_min] if backend else []
-    newest = None
-    for floor in floors:
-        if newest is None or at_least(floor, newest):
+    newest: str | None = None
+    for toolkit in backend.toolkits if backend is not None else ():
+        floor = toolkit.driver_min.get(side)
+        if floor is not None and (newest is None or at_least(floor, newest)):
             newest = floor
+    return newest
+
+
+def _driver(catalog: Catalog, machine: MachineProfile, answers: Answers) -> Iterator[Trial]:
+    cards = list(machine.accelerators or ())
+    newest = newest_driver(catalog, machine)
     if newest is None or not cards:
         return
     old = [p for p, c in enumerate(cards) if c.vendor == "nvidia" and c.driver_version and at_least(c.driver_version, newest) is False]

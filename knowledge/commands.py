@@ -122,11 +122,11 @@ def _docker(plan: InstallPlan, shell: str, gpu: str | None) -> Iterator[str]:
     if python is None:
         yield from _local(plan, "pip", shell)
         return
-    options = ["docker", "run", "--rm", "-it", *GPU_OPTIONS.get(gpu or "", ())]
+    words = ["docker", "run", "--rm", "-it", *GPU_OPTIONS.get(gpu or "", ())]
     for name, value in plan.environment.items():
-        options += ["-e", f"{name}={value}"]
+        words += ["-e", f"{name}={value}"]
     inner = " && ".join(line(_install(s, "pip"), "bash") for s in plan.steps if isinstance(s, InstallPackages))
-    yield line([*options, f"python:{python.rstrip('t')}-slim", "bash", "-c", f"{inner} && exec bash"], shell)
+    yield line([*words, f"python:{python.rstrip('t')}-slim", "bash", "-c", f"{inner} && exec bash"], shell)
 
 
 def requirements_txt(plan: InstallPlan) -> str:

@@ -114,7 +114,7 @@ def routes(situation: Situation) -> tuple[Route, ...]:
         # An Ascend card is an NPU by name and the main accelerator in fact.
         return inside, kind == "npu" and cards[places[0]].vendor != "huawei", -size, places[0]
 
-    result = []
+    result: list[Route] = []
     for (vendor, kind, _), places in sorted(groups.items(), key=rank):
         group = tuple(cards[p] for p in places)
         result.extend(Route(device, group, tuple(places)) for device in SERVES[vendor, kind])

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - a wide character counts twice
+
 """Which findings on the machine belong on one piece of advice, and what only the advice itself can find."""
 
 from __future__ import annotations

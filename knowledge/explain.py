@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - a wide character counts twice
+
 """Why, and why not: positions in a sentence or three, and the builds that were ruled out with their verdicts."""
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def ruled_out(
     for build in framework.builds:
         if chosen is not None and build.id == chosen.id:
             continue
-        route = by_device.get(build.device)
-        if route is None:
+        place = by_device.get(build.device)
+        if place is None:
             continue
-        checked = check(catalog, framework, build, route, situation)
+        checked = check(catalog, framework, build, place, situation)
         verdicts = tuple(v for v in checked.verdicts if v.outcome in ("unmet", "unknown"))
         found.append(RuledOut(build=f"{framework.id} {build.id}", index_id=build.index, verdicts=verdicts))
     return tuple(found)

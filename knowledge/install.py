@@ -75,7 +75,7 @@ def plan(catalog: Catalog, solution: Solution, answers: Answers, machine: Machin
     )
     for part in solution.parts:
         if part.build is not None:
-            steps.extend(msgspec.convert(step, Step) for step in part.build.steps)  # type: ignore[arg-type]
+            steps.extend(msgspec.convert(step, Step) for step in part.build.steps)
             steps.extend(Note(text=text) for text in part.build.notes)
     steps.extend(Note(text=text) for text in _notes(solution, answers, machine))
     return InstallPlan(

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - a wide character counts twice
+
 """Parts that agree with each other: for one framework and its companions, the builds that go together on one device."""
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from knowledge.predicates import Situation, evidence
 from knowledge.text import Text
 from knowledge.verdicts import Assumption, Fit, Verdict
 from knowledge.versions import specifier, version, within
-
 
 ELSEWHERE = frozenset({"os.unsupported", "arch.unsupported"})
 
@@ -89,7 +88,10 @@ def _package_owner(catalog: Catalog, situation: Situation) -> dict[str, str]:
     """Which framework a package's name stands for: the one that has it first among its packages."""
     found: dict[str, str] | None = situation.memo.get("owners")
     if found is None:
-        found = {f.packages[0].lower(): f.id for f in catalog.frameworks.values() if f.packages}
+        found = {}
+        for name in sorted(catalog.frameworks):
+            for package in catalog.frameworks[name].packages[:1]:
+                found.setdefault(package.lower(), name)
         situation.memo["owners"] = found
     return found
 

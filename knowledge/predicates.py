@@ -4,7 +4,7 @@ Each function gets its checked arguments and the Situation and returns Judged: m
 read or not answered) or not_applicable, with the sentence and the evidence. `ARGUMENTS` says what a word may be given.
 """
 
-# ruff: noqa: E501 - a wide character counts twice
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

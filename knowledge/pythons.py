@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - a wide character counts twice
+
 """Which Python a plan uses: one that is installed and has wheels, else the best minor that there are wheels for."""
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ package, version, index (id of a package index), python (path of the environment
 device, minimum, framework, name, value, module, group, image, setting, reason and the numbers of the memory remedies.
 """
 
-# ruff: noqa: E501 - a wide character counts twice
+
 from __future__ import annotations
 
 import re
@@ -195,7 +195,7 @@ def remedy(code: str, params: Mapping[str, str] | None = None) -> Remedy:
     """The remedy CODE with its sentence and commands. Raises ValueError for a code that is not in the list."""
     if code not in WORDINGS:
         raise ValueError(f"the remedy {code!r} is not one of {', '.join(sorted(WORDINGS))}")
-    given = {key: str(value) for key, value in (params or {}).items() if value is not None and str(value) != ""}
+    given = {key: str(value) for key, value in (params or {}).items() if str(value) != ""}
     for needed, en, zh in WORDINGS[code]:
         if all(word in given for word in needed.split()):
             text = Text(en, zh).filled(**given)
@@ -268,7 +268,7 @@ def _pip(code: str, given: dict[str, str], shell: str) -> tuple[str, ...]:
 
 def index_url(index: str) -> str | None:
     """Address of one of PyTorch's own wheel indexes by its id; None for any other id."""
-    if index in ("cpu", "xpu") or (index.startswith(("cu1", "rocm")) and is_version(index.lstrip("curom") or "x")):
+    if re.fullmatch(r"cpu|xpu|cu1\d\d|rocm\d+(?:\.\d+)+", index):
         return PYTORCH_WHEELS + index
     return None
 
