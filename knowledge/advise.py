@@ -17,6 +17,7 @@ from knowledge.compatibility import FITS, VENDORS, changes_of, fit_of, integrate
 from knowledge.explain import remedy
 from knowledge.facts import Evidence, Finding, MachineProfile
 from knowledge.pairs import Part, Solution, Wanted, solve
+from knowledge.policy import Policy
 from knowledge.predicates import Situation, evidence, holds
 from knowledge.text import Text
 from knowledge.verdicts import (

@@ -226,7 +226,10 @@ def bases(framework: Framework) -> tuple[str, ...]:
 
 def foundations(frameworks: dict[str, Framework]) -> dict[str, tuple[str, ...]]:
     """For each framework all that it may run on, directly or through others."""
-    owners = {f.packages[0].lower(): f.id for f in frameworks.values() if f.packages}
+    owners: dict[str, str] = {}
+    for name in sorted(frameworks):  # parts of one package (ray-train: ray) come after the framework itself
+        for package in frameworks[name].packages[:1]:
+            owners.setdefault(package.lower(), name)
     direct: dict[str, tuple[str, ...]] = {}
     for name, framework in frameworks.items():
         # A build that pins another framework's own package (torch-npu: torch) stands on it as well.

@@ -11,7 +11,7 @@ Client = Literal["pip", "uv", "conda", "docker"]
 Shell = Literal["bash", "powershell", "cmd"]
 
 
-class PlannedPackage(Base, kw_only=True):
+class PlannedPackage(Base, frozen=True, kw_only=True):
     """One exact pin. `requirement` is name[extras]==version and nothing else."""
 
     name: str
@@ -21,12 +21,12 @@ class PlannedPackage(Base, kw_only=True):
     download_bytes: int | None = None
 
 
-class MakeEnvironment(Base, kw_only=True, tag_field="step", tag="make_environment"):
+class MakeEnvironment(Base, frozen=True, kw_only=True, tag_field="step", tag="make_environment"):
     python: str  # "3.12"
     name: str = ".venv"
 
 
-class InstallPackages(Base, kw_only=True, tag_field="step", tag="install_packages"):
+class InstallPackages(Base, frozen=True, kw_only=True, tag_field="step", tag="install_packages"):
     """Requirements that come from one index in one command."""
 
     requirements: tuple[str, ...]
@@ -39,44 +39,44 @@ class InstallPackages(Base, kw_only=True, tag_field="step", tag="install_package
     build_isolation: bool = True
 
 
-class SetVariable(Base, kw_only=True, tag_field="step", tag="set_variable"):
+class SetVariable(Base, frozen=True, kw_only=True, tag_field="step", tag="set_variable"):
     name: str
     value: str
 
 
-class SystemPackage(Base, kw_only=True, tag_field="step", tag="system_package"):
+class SystemPackage(Base, frozen=True, kw_only=True, tag_field="step", tag="system_package"):
     """A package of the operating system, by the manager's own name for it (manager: apt, dnf, winget, brew …)."""
 
     manager: str
     packages: tuple[str, ...]
 
 
-class ContainerRun(Base, kw_only=True, tag_field="step", tag="container_run"):
+class ContainerRun(Base, frozen=True, kw_only=True, tag_field="step", tag="container_run"):
     image: str
     options: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
 
 
-class Download(Base, kw_only=True, tag_field="step", tag="download"):
+class Download(Base, frozen=True, kw_only=True, tag_field="step", tag="download"):
     url: str
     what: Text
 
 
-class Manifest(Base, kw_only=True, tag_field="step", tag="manifest"):
+class Manifest(Base, frozen=True, kw_only=True, tag_field="step", tag="manifest"):
     """A file to write, such as a Kubernetes manifest; its content is produced by the starter generator."""
 
     name: str
     kind: str
 
 
-class Note(Base, kw_only=True, tag_field="step", tag="note"):
+class Note(Base, frozen=True, kw_only=True, tag_field="step", tag="note"):
     text: Text
 
 
 Step = MakeEnvironment | InstallPackages | SetVariable | SystemPackage | ContainerRun | Download | Manifest | Note
 
 
-class InstallPlan(Base, kw_only=True):
+class InstallPlan(Base, frozen=True, kw_only=True):
     """`commands` maps client (pip, uv, docker …) and shell (bash, powershell, cmd) to the lines to type."""
 
     packages: tuple[PlannedPackage, ...] = ()
@@ -86,7 +86,7 @@ class InstallPlan(Base, kw_only=True):
     python: str | None = None  # "3.12"
 
 
-class PackageSettings(Base, kw_only=True):
+class PackageSettings(Base, frozen=True, kw_only=True):
     """How this user installs: pip's and uv's own settings, read from their files and variables by a probe."""
 
     index_url: str | None = None
@@ -117,7 +117,7 @@ class PackageSettings(Base, kw_only=True):
     sources: dict[str, str] = {}
 
 
-class LockedPackage(Base, kw_only=True):
+class LockedPackage(Base, frozen=True, kw_only=True):
     name: str
     version: str
     hashes: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class LockedPackage(Base, kw_only=True):
     download_bytes: int | None = None
 
 
-class Replaced(Base, kw_only=True):
+class Replaced(Base, frozen=True, kw_only=True):
     """What an existing environment would lose."""
 
     name: str
@@ -133,7 +133,7 @@ class Replaced(Base, kw_only=True):
     becomes: str | None
 
 
-class ResolveResult(Base, kw_only=True):
+class ResolveResult(Base, frozen=True, kw_only=True):
     schema: int = 1
     outcome: Literal["verified", "refused", "not_asked"]
     client: str
@@ -147,7 +147,7 @@ class ResolveResult(Base, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-class Measure(Base, kw_only=True):
+class Measure(Base, frozen=True, kw_only=True):
     """One number a check took, with its unit ("s", "ms", "samples/s", "bytes", "ratio", "")."""
 
     id: str
@@ -157,7 +157,7 @@ class Measure(Base, kw_only=True):
     better: Literal["lower", "higher", "neither"] = "neither"
 
 
-class Series(Base, kw_only=True):
+class Series(Base, frozen=True, kw_only=True):
     """Points of one curve, for the charts: latency samples, bandwidth against size, memory against length …"""
 
     id: str
@@ -171,14 +171,14 @@ class Series(Base, kw_only=True):
     predicted: bool = False
 
 
-class MachineState(Base, kw_only=True):
+class MachineState(Base, frozen=True, kw_only=True):
     load_1min: float | None = None
     temperature_c: float | None = None
     available_bytes: int | None = None
     throttled: bool | None = None
 
 
-class SmokeResult(Base, kw_only=True):
+class SmokeResult(Base, frozen=True, kw_only=True):
     schema: int = 1
     check: str
     outcome: Literal["passed", "failed", "cancelled", "timed_out", "crashed", "out_of_memory", "cannot_run", "not_built"]
@@ -200,7 +200,7 @@ class SmokeResult(Base, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-class CheckInfo(Base, kw_only=True):
+class CheckInfo(Base, frozen=True, kw_only=True):
     id: str
     title: Text
     scenario: str
