@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from knowledge.facts import Accelerator, Base, MachineProfile
 from knowledge.text import Text
 from knowledge.verdicts import Assumption
@@ -29,6 +27,7 @@ class Budget(Base, frozen=True, kw_only=True):
     available_bytes: int | None = None
     now_bytes: int | None = None
     host_bytes: int | None = None  # the computer's own memory, for offload; None where the device uses that itself
+    usual_share: float = 1.0  # of `available_bytes` that a server takes unless it is told otherwise
     other_devices: int = 0  # accelerators of another kind that the plan leaves aside
     assumptions: tuple[Assumption, ...] = ()
 
@@ -37,7 +36,7 @@ def groups(machine: MachineProfile) -> list[tuple[Accelerator, int]]:
     """Accelerators of one kind with their number, the most useful first: usable before not, then by memory in all."""
     found: dict[tuple[object, ...], tuple[Accelerator, int]] = {}
     for device in machine.accelerators or ():
-        if device.state not in STATES:
+        if device.state not in STATES or (device.kind == "npu" and offered(device, machine)[0] is None):
             continue
         key = (device.vendor, device.name, device.memory_bytes, device.memory_kind, device.mig, device.kind)
         known = found.get(key)
@@ -47,7 +46,7 @@ def groups(machine: MachineProfile) -> list[tuple[Accelerator, int]]:
             better = device if device.state == "usable" else known[0]
             found[key] = (better, known[1] + device.count)
 
-    def rank(item: tuple[Accelerator, int]) -> tuple[int, int, int, int]:
+    def rank(item: tuple[Accelerator, int]) -> tuple[int, ...]:
         device, number = item
         one = offered(device, machine)[0]
         return (
@@ -55,6 +54,7 @@ def groups(machine: MachineProfile) -> list[tuple[Accelerator, int]]:
             1 if device.kind == "gpu" or device.memory_kind == "dedicated" else 0,
             0 if device.integrated or device.memory_kind == "shared" else 1,
             (one or 0) * number,
+            one or 0,
         )
 
     return sorted(found.values(), key=rank, reverse=True)
@@ -131,6 +131,8 @@ def _offer(device: Accelerator, machine: MachineProfile) -> Offer:
         return size, None, "dedicated", ()
     host = host_memory(machine)
     now = _now(machine)
+    if kind == "unified" and device.vendor == "amd" and device.memory_bytes:
+        kind = "shared"  # a carve-out beside what it may map, whatever the machine calls it
     if kind == "unified":
         return _unified(device, machine, host, now)
     if kind == "shared":
@@ -195,6 +197,11 @@ def _less(now: int | None, size: int) -> int | None:
     return now if now is not None and now < size else None
 
 
-def with_cluster(found: Budget, devices: int) -> Budget:
-    """FOUND for DEVICES in all, as a cluster states them."""
-    return msgspec.structs.replace(found, devices=devices)
+def elsewhere(machine: MachineProfile) -> Budget:
+    """The budget where the work is meant for devices that the machine file does not describe."""
+    note = Assumption(
+        fact="accelerators", assumed="unknown",
+        because=Text("The work is meant for another device, whose memory is not described.",
+                     "该任务面向另一设备，而其内存未作描述。"),
+    )  # fmt: skip
+    return Budget(where="unknown", host_bytes=host_memory(machine), assumptions=(note,))

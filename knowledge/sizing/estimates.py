@@ -19,6 +19,9 @@ from knowledge.text import Text
 from knowledge.verdicts import Assumption, MemoryEstimate, MemoryPlan
 
 GOOD = ("fits", "tight")
+OTHER_TARGETS = ("android", "ios", "browser", "microcontroller")
+# vLLM takes 0.92 of the card unless told otherwise (docs.vllm.ai, CacheConfig); other servers take about as much.
+SERVER_SHARE = 0.92
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,12 +70,18 @@ def case(
         return None
     found = budget.budget(machine, device)
     cluster = answers.cluster
+    if found.where == "cpu" and device is None and cluster is not None and (cluster.gpus_per_node or 0) > 0:
+        found = budget.elsewhere(machine)
+    if answers.target.kind in OTHER_TARGETS and machine.system.os in ("linux", "windows", "macos", None):
+        found = budget.elsewhere(machine)
     devices, per_node = found.devices, found.devices
     if cluster is not None and (cluster.nodes or cluster.gpus_per_node) and found.where != "cpu":
         per_node = cluster.gpus_per_node or found.devices
         devices = per_node * (cluster.nodes or 1)
     what, notes = work.resolve(answers, model, cpu=found.where == "cpu")
     what = msgspec.structs.replace(what, cpu=found.where == "cpu")
+    if what.method == "infer" and what.engine == "server" and found.where == "dedicated":
+        found = msgspec.structs.replace(found, usual_share=SERVER_SHARE)
     return Case(
         model=model, work=what, budget=found, devices=max(1, devices), per_node=max(1, per_node),
         assumptions=(*found.assumptions, *notes),

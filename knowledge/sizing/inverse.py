@@ -54,7 +54,9 @@ def most(holds: Callable[[int], bool], limit: int) -> int:
 def holds(found: Case, layout: Layout, **values: object) -> bool:
     work: Work = msgspec.structs.replace(found.work, **values)
     needed = parts.parts(found.model, work, layout, found.budget.where)
-    return verdict.verdict(needed, found.budget) in ("fits", "tight")
+    if verdict.verdict(needed, found.budget) not in ("fits", "tight"):
+        return False
+    return needed.total <= (found.budget.available_bytes or 0) * found.budget.usual_share
 
 
 def largest_batch(found: Case, layout: Layout) -> int:

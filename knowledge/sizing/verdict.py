@@ -10,13 +10,14 @@ from knowledge.verdicts import MemoryVerdict
 
 
 def verdict(parts: Parts, budget: Budget) -> MemoryVerdict:
-    """exceeds: expected more than there is. tight: the upper end is more, or more than is free now. Else fits."""
+    """exceeds: expected more than there is. tight: the upper end is more, or expected more than is free now or than a
+    server takes by itself. Else fits."""
     available = budget.available_bytes
     if available is None:
         return "unknown"
     if parts.total > available:
         return "exceeds"
-    if parts.high > available or (budget.now_bytes is not None and parts.total > budget.now_bytes):
+    if parts.high > available or parts.total > available * budget.usual_share or (budget.now_bytes is not None and parts.total > budget.now_bytes):
         return "tight"
     return "fits"
 

@@ -142,7 +142,7 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
         weight_format = model.weight_format or ("fp32" if training.precision == "fp32" else "bf16")
         notes.append(_assumed("serving.weight_format", weight_format, "Weights as they are usually published.",
                               "按通常发布的权重格式计算。"))  # fmt: skip
-    kv_bits = serving.kv_bits or 16
+    kv_bits = 16 if serving.kv_bits is None else serving.kv_bits
     if not 2 <= kv_bits <= 32:
         raise BadInput(f"key `serving.kv_bits`: found {kv_bits}, allowed are 2 to 32.")
     work = Work(
