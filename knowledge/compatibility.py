@@ -8,7 +8,7 @@ from typing import NamedTuple
 from knowledge.catalog import Build, Catalog, Framework, Requirement
 from knowledge.catalog import Remedy as RemedyData
 from knowledge.explain import remedy
-from knowledge.facts import Accelerator, Evidence, Remedy, Source
+from knowledge.facts import Accelerator, Evidence, MachineProfile, Remedy, Source
 from knowledge.predicates import Situation, evidence, judge
 from knowledge.text import Text
 from knowledge.verdicts import Assumption, Fit, Outcome, Verdict
@@ -306,9 +306,9 @@ def _index(catalog: Catalog, build: Build, situation: Situation) -> Verdict | No
         return None
     for name in sorted(names):
         index = catalog.indexes.get(name)
-        if index is None or index.url is None:
+        if index is None:
             continue
-        host = index.url.split("/")[2]
+        host = index.url.split("/")[2] if index.url is not None else _default_host(machine)
         if machine.network.reachable.get(host) is False:
             mirrors = [item for item in catalog.indexes.values() if item.mirrors == name and item.url is not None]
             cures = [remedy("use_mirror", {"index": name, "host": m.url.split("/")[2]}) for m in mirrors if m.url]
@@ -316,6 +316,13 @@ def _index(catalog: Catalog, build: Build, situation: Situation) -> Verdict | No
                             f"此处无法访问 {host}。", evidence(machine, f"network.reachable.{host}", False),
                             (*(cures or [remedy("use_mirror", {"index": name})]), remedy("carry_wheels")))  # fmt: skip
     return None
+
+
+def _default_host(machine: MachineProfile) -> str:
+    """Host of this user's default index: the one that is set, else PyPI's, told by its first word."""
+    if machine.network.index_url is not None:
+        return machine.network.index_url.split("/")[2] if machine.network.index_url.count("/") > 1 else ""
+    return next((host for host in machine.network.reachable if host.split(".")[0] == "pypi"), "")
 
 
 def _runtime(build: Build, situation: Situation) -> Verdict | None:
@@ -350,6 +357,14 @@ def _state(route: Route, situation: Situation) -> Verdict | None:
     key = ("state", route.places)
     if key in situation.memo:
         return _memo(situation, key)
+    if situation.machine.system.wsl == 1:
+        name = route.cards[0].name or route.cards[0].vendor
+        found: Verdict | None = _verdict(
+            "accel.hidden", "unmet", name, "WSL 1 gives programs no access to the GPU; WSL 2 does.",
+            "WSL 1 中的程序无法访问 GPU，WSL 2 可以。", evidence(situation.machine, "system.wsl", 1), (remedy("use_wsl2"),),
+        )  # fmt: skip
+        situation.memo[key] = found
+        return found
     worst = next((c for c in route.cards if c.state not in ("usable", "unknown")), None)
     if any(card.state == "usable" for card in route.cards):
         worst = None

@@ -85,6 +85,13 @@ def _own(
                          + (f"{plugin[0]} 可让 PyTorch 使用它。" if plugin else "")),
             evidence=evidence(machine, "accelerators", card.name or card.vendor), remedies=tuple(cures),
         ))  # fmt: skip
+    if situation.answers.needs.offline and "network.offline" not in said and found_packages(solution):
+        result.append(Finding(
+            code="network.offline", severity="info", subject="network",
+            because=Text("You work offline: download the packages and models once on a connected computer and carry them over.",
+                         "您将离线工作：请先在联网的电脑上下载软件包和模型，再拷贝过来。"),
+            evidence=(Evidence(fact="needs.offline = true", source="answers"),), remedies=(remedy("carry_wheels"),),
+        ))  # fmt: skip
     if framework.status.state in ("maintenance", "unverified"):
         cures = [remedy("use_instead", {"framework": n, "name": catalog.frameworks[n].name})
                  for n in framework.status.successors if n in catalog.frameworks]  # fmt: skip
@@ -102,6 +109,10 @@ def _own(
             remedies=(remedy("set_env", {"name": "HF_ENDPOINT", "value": "https://hf-mirror.com"}),),
         ))  # fmt: skip
     return result
+
+
+def found_packages(solution: Solution) -> bool:
+    return any(part.build is not None and part.build.packages for part in solution.parts)
 
 
 def _age(found: Assessment, today: datetime.date) -> Finding | None:

@@ -156,6 +156,8 @@ def _environment(solution: Solution, answers: Answers, machine: MachineProfile) 
         found["HF_ENDPOINT"] = "https://hf-mirror.com"
     if without_peer_access(solution) and answers.cluster is not None:
         found["NCCL_P2P_DISABLE"] = "1"
+    if answers.tools.packages == "uv" and any((p.download_mb or 0) > 400 for q in solution.parts if q.build for p in q.build.packages):
+        found["UV_HTTP_TIMEOUT"] = "600"  # uv gives up on a wheel of gigabytes after 30 s without this
     if answers.needs.offline and uses_hub(solution):
         found["HF_HUB_OFFLINE"] = "1"
     return found
