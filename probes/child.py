@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -123,6 +124,34 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=2)
 
 
+def decoded(content: bytes) -> str:
+    """Text of a file or a program's output: UTF-16 and UTF-8 by their marks, then UTF-8, then the old Windows pages.
+
+    Programs of Windows write the code page of the console, which a recording from another country does not name:
+    Chinese pages use bytes in pairs, Western ones single letters among ASCII.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", "replace")
+    if content.startswith(b"\xef\xbb\xbf"):
+        return content[3:].decode("utf-8", "replace")
+    head = content[:400]
+    if len(head) >= 8 and head[1::2].count(0) > len(head) * 0.4 and head[::2].count(0) < len(head) * 0.1:
+        return content.decode("utf-16-le", "replace")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start >= len(content) - 3:  # cut in the middle of a letter
+            return content.decode("utf-8", "replace")
+    text = content.decode("utf-8", "replace")
+    if text.count("\ufffd") * 5 < sum(letter > "\x7f" for letter in text[:200_000]):
+        return text  # UTF-8 with a few damaged letters
+    runs = re.findall(rb"[\x80-\xff][\x40-\xff]|[\x80-\xff]", content[:200_000])
+    pairs = sum(len(run) == 2 and run[1] >= 0x80 for run in runs)
+    if pairs > len(runs) * 0.7:
+        return content.decode("gb18030", "replace")
+    return content.decode("cp1252" if b"\x00" not in content else "utf-8", "replace")
+
+
 def signal_name(rc: int | None) -> str | None:
     """SIGSEGV for -11; None where the child exited by itself."""
     if rc is None or rc >= 0 or os.name != "posix":
@@ -168,4 +197,4 @@ class _Sink:
             self._on_line(line.decode("utf-8", "replace").rstrip("\r"))
 
     def text(self) -> str:
-        return b"".join(self._kept).decode("utf-8", "replace")
+        return decoded(b"".join(self._kept))

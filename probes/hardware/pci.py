@@ -1,0 +1,189 @@
+"""Devices on the PCI bus that can compute: read from sysfs, or from the text of lspci and udevadm."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.hardware.notes import blocks, outputs, pairs
+from probes.host import Host
+
+DEVICES = "/sys/bus/pci/devices"
+IDS = ("/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/usr/share/pci.ids", "/var/lib/pciutils/pci.ids")
+
+# PCI vendor numbers (public register of the PCI-SIG, as in pci.ids).
+VENDORS = {
+    "10de": "nvidia", "1002": "amd", "1022": "amd", "8086": "intel", "106b": "apple", "19e5": "huawei", "1d94": "hygon",
+    "1ed5": "moore-threads", "cabc": "cambricon", "1e3e": "iluvatar", "9999": "metax", "1d22": "kunlunxin",
+    "1e36": "enflame", "1da3": "habana", "1ae0": "google", "1ac1": "google", "17cb": "qualcomm", "1d87": "rockchip",
+    "1ee0": "biren", "1e52": "tenstorrent", "1e60": "hailo", "1d0f": "amazon", "1d95": "graphcore", "1d17": "zhaoxin",
+    "0731": "jingjia-micro", "1ec6": "vastai", "1f9d": "axelera", "20f9": "deepx", "1fe9": "denglin",
+}  # fmt: skip
+
+# Adapters that draw a console or a remote screen and cannot compute.
+_SCREENS = {"1a03", "102b", "1013", "15ad", "1234", "1af4", "1b36", "80ee", "1414", "1ab8", "126f", "5853", "18ca", "1039", "1106", "0014", "104c"}
+_AMAZON_SCREEN = {"1111"}
+_HUAWEI_SCREEN = {"1711"}
+_OTHER_CLASSES = {"1ac1": {"089a"}, "1ae0": None, "1022": {"1502", "17f0", "1714", "17f1", "17f2", "17f3"}, "1d0f": None, "1e60": None, "1f9d": None}
+
+
+class Function(msgspec.Struct, frozen=True, kw_only=True):
+    """One function of a PCI device: address 0000:01:00.0, ids in four digits, class in six (030000)."""
+
+    address: str
+    vendor_id: str
+    device_id: str
+    kind: str
+    source: str
+    driver: str | None = None
+    name: str | None = None
+
+    @property
+    def vendor(self) -> str:
+        return VENDORS.get(self.vendor_id, f"pci:{self.vendor_id}")
+
+    @property
+    def pci_id(self) -> str | None:
+        return f"{self.vendor_id}:{self.device_id}" if self.device_id else None
+
+
+def address_of(text: str | None) -> str | None:
+    """0000:01:00.0 of any spelling: `00000000:01:00.0`, `01:00.0`, `0000:1E:00.0`, `0000:01:00`; None for no address."""
+    match = re.fullmatch(r"\s*(?:([0-9a-fA-F]{1,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})(?:\.([0-7]))?\s*", text or "")
+    if match is None:
+        return None
+    domain = int(match[1] or "0", 16)
+    return f"{domain:04x}:{match[2].lower().zfill(2)}:{match[3].lower().zfill(2)}.{match[4] or '0'}"
+
+
+def computes(one: Function) -> bool:
+    """Whether a function may be an accelerator: a display adapter, a co-processor, or one known by its ids."""
+    if one.vendor_id in _OTHER_CLASSES:
+        ids = _OTHER_CLASSES[one.vendor_id]
+        if (ids is None or one.device_id in ids) and one.kind[:2] not in ("02", "01", "06", "04"):
+            return not (one.vendor_id == "1d0f" and (one.device_id in _AMAZON_SCREEN or not one.device_id.startswith("7")))
+    if one.vendor_id in _SCREENS or (one.vendor_id == "19e5" and one.device_id in _HUAWEI_SCREEN):
+        return False
+    return one.kind[:2] in ("03", "12") or one.kind[:4] == "0b40"
+
+
+def functions(host: Host) -> list[Function]:
+    """Functions that may compute, in the order of their addresses."""
+    found: dict[str, Function] = {}
+    names = host.list(DEVICES).names
+    for name in names:
+        address = address_of(name)
+        if address is None or len(name) > 16:
+            continue
+        kind = host.read(f"{DEVICES}/{name}/class").text.strip().lower().removeprefix("0x")
+        vendor = host.read(f"{DEVICES}/{name}/vendor").text.strip().lower().removeprefix("0x") if kind else ""
+        if kind[:2] in ("01", "02", "04", "05", "06", "07", "0c", "09", "0a"):
+            continue
+        device = host.read(f"{DEVICES}/{name}/device").text.strip().lower().removeprefix("0x")
+        alias = host.read(f"{DEVICES}/{name}/modalias").text if not (kind and vendor) else ""
+        match = re.match(r"pci:v0000([0-9A-F]{4})d0000([0-9A-F]{4})sv\w{8}sd\w{8}bc(\w\w)sc(\w\w)i(\w\w)", alias)
+        if match:
+            vendor, device, kind = match[1].lower(), match[2].lower(), (match[3] + match[4] + match[5]).lower()
+        if not re.fullmatch(r"[0-9a-f]{4}", vendor) or not re.fullmatch(r"[0-9a-f]{4}", device):
+            continue
+        one = Function(address=address, vendor_id=vendor, device_id=device, kind=kind.zfill(6), source=f"{DEVICES}/{name}",
+                       driver=_driver(host, f"{DEVICES}/{name}"))  # fmt: skip
+        if computes(one):
+            found[address] = one
+    if host.recorded or not names:
+        for one in (*_udev(host), *_lspci(host)):
+            known = found.get(one.address)
+            if known is None and not names and computes(one):
+                found[one.address] = one
+            elif known is not None and one.name and not known.name:
+                found[one.address] = msgspec.structs.replace(known, name=one.name)
+    return [found[address] for address in sorted(found)]
+
+
+def _driver(host: Host, folder: str) -> str | None:
+    link = host.link(f"{folder}/driver")
+    if link.ok and link.text:
+        return link.text.rstrip("/").rsplit("/", 1)[-1] or None
+    match = re.search(r"^DRIVER=(\S+)", host.read(f"{folder}/uevent").text, re.MULTILINE)
+    return match[1] if match else None
+
+
+def _udev(host: Host) -> list[Function]:
+    found = []
+    for reading in outputs(host, "udevadm"):
+        for part in re.split(r"\n\s*\n", reading.text):
+            told = dict(pairs("\n".join(line[3:] for line in part.splitlines() if line.startswith("E: ")), "="))
+            ids, kind = told.get("PCI_ID", ""), told.get("PCI_CLASS", "")
+            address = address_of(told.get("PCI_SLOT_NAME"))
+            match = re.fullmatch(r"([0-9A-Fa-f]{4}):([0-9A-Fa-f]{4})", ids)
+            if told.get("SUBSYSTEM") == "pci" and match and address and re.fullmatch(r"[0-9A-Fa-f]{1,6}", kind):
+                found.append(Function(
+                    address=address, vendor_id=match[1].lower(), device_id=match[2].lower(), kind=kind.lower().zfill(6),
+                    source=reading.source, driver=told.get("DRIVER"), name=told.get("ID_MODEL_FROM_DATABASE"),
+                ))  # fmt: skip
+    return found
+
+
+_MAKERS = (("nvidia", "10de"), ("advanced micro devices, inc. [amd/ati]", "1002"), ("amd/ati", "1002"), ("intel", "8086"), ("huawei", "19e5"))
+
+
+def _lspci(host: Host) -> list[Function]:
+    """Functions in any form of lspci: -nn with numbers, -v and -vvv with names, -mm with fields."""
+    found = []
+    for reading in outputs(host, "lspci"):
+        if re.search(r"^Slot:\t", reading.text, re.MULTILINE):
+            for told in blocks(reading.text):
+                address = address_of(told.get("Slot"))
+                kind, vendor, device = (re.search(r"\[([0-9a-f]{4})\]$", told.get(k, "")) for k in ("Class", "Vendor", "Device"))
+                if address and kind and vendor and device:
+                    found.append(Function(
+                        address=address, vendor_id=vendor[1], device_id=device[1], kind=kind[1].ljust(6, "0"),
+                        source=reading.source, driver=told.get("Driver"), name=re.sub(r" \[[0-9a-f]{4}\]$", "", told["Device"]),
+                    ))  # fmt: skip
+            continue
+        for part in re.split(r"\n(?=\S)", reading.text):
+            first, *rest = part.splitlines() or [""]
+            match = re.match(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?:\"|)([^\"\[:]+?)\"?(?: \[([0-9a-f]{4})\])?:? (.+)$", first)
+            address = address_of(match[1]) if match else None
+            if match is None or address is None:
+                continue
+            text = match[4]
+            numbers = re.search(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]", text)
+            kind_text = match[2].strip().lower()
+            kind = match[3] or next(
+                (number for word, number in (("vga compatible", "0300"), ("3d controller", "0302"), ("display controller", "0380"),
+                                             ("processing accelerator", "1200"), ("co-processor", "0b40")) if word in kind_text), "")  # fmt: skip
+            vendor_id = numbers[1] if numbers else next((number for word, number in _MAKERS if text.lower().startswith(word)), "")
+            if not kind or not vendor_id:
+                continue
+            driver = next((line.split(":", 1)[1].strip() for line in rest if "Kernel driver in use:" in line), None)
+            bare = re.sub(r" \[[0-9a-f]{4}:[0-9a-f]{4}\].*$| \(rev \w+\).*$| \(prog-if.*$", "", text)
+            name = re.sub(r"^(?:NVIDIA Corporation|Intel Corporation|Advanced Micro Devices, Inc\. \[AMD/ATI\]) ", "", bare)
+            found.append(Function(
+                address=address, vendor_id=vendor_id, device_id=numbers[2] if numbers else "", kind=kind.ljust(6, "0"),
+                source=reading.source, driver=driver, name=None if re.fullmatch(r"Device( [0-9a-f]{4})?", name) else name,
+            ))  # fmt: skip
+    return found
+
+
+def database_name(host: Host, vendor_id: str, device_id: str) -> tuple[str, str] | None:
+    """The device's name in the machine's own pci.ids with the file, or None. The file is large: asked only for need."""
+    for path in IDS:
+        reading = host.read(path)
+        if not reading.ok:
+            continue
+        start = re.search(rf"^{vendor_id}  ", reading.text, re.MULTILINE)
+        if start is None:
+            return None
+        end = re.compile(r"^[0-9a-f]{4}  ", re.MULTILINE).search(reading.text, start.end())
+        part = reading.text[start.end() : end.start() if end else None]
+        match = re.search(rf"^\t{device_id}  (.+)$", part, re.MULTILINE)
+        return (match[1].strip(), path) if match else None
+    return None
+
+
+def readable_name(name: str) -> str:
+    """GeForce RTX 3070 of `GA104 [GeForce RTX 3070]`; a name without brackets stays as it is."""
+    match = re.search(r"\[([^\[\]]+)\]\s*$", name)
+    return match[1] if match else name
