@@ -43,9 +43,10 @@ def remedies(found: Case, chosen: Layout, needed: Parts) -> tuple[Remedy, ...]:
             offers.append(remedy("offload", {"part": "layers"}))
     number = inverse.devices_needed(found)
     if number is not None and number > found.devices:
-        method = "FSDP" if what.method == "qlora" else "FSDP / ZeRO-3" if what.trains else "tensor parallel"
+        method = "FSDP" if what.method == "qlora" else "FSDP / ZeRO-3" if what.trains else ""
         offers.append(remedy("shard", {"devices": str(number), "method": method}))
-    gib = math.ceil(needed.high / 2**30)
+    # An upper end that stems from an unknown shape would send the user after a card that is needlessly large.
+    gib = math.ceil(min(needed.high, 1.15 * needed.total) / 2**30)
     if found.budget.where in ("cpu", "shared", "unified"):
         gib = math.ceil(gib * 1.1)
     offers.append(remedy("more_memory", {"gib": str(gib)}))

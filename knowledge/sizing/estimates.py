@@ -208,7 +208,7 @@ def _devices(found: Case, chosen: Layout, subject: str) -> list[Finding]:
         evidence = (Evidence(fact=f"{model.heads} heads, {devices} devices", source="answers"),)
         said.append(
             Finding(code="accel.count_mismatch", severity="warning", subject=subject, because=text, evidence=evidence,
-                    remedies=(remedy("shard", {"devices": str(even), "method": "tensor parallel"}),))
+                    remedies=(remedy("shard", {"devices": str(even)}),))
         )  # fmt: skip
     if found.budget.other_devices and found.devices <= found.budget.devices and found.budget.device is not None:
         name = found.budget.device.name or found.budget.device.vendor

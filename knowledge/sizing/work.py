@@ -82,57 +82,57 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
         method = "infer"
     elif answers.scenario == "llm-finetuning":
         method = "lora"
-        notes.append(_assumed("training.method", "lora", "LoRA is the usual way to fine-tune.",
-                              "LoRA 是常用的微调方式。"))  # fmt: skip
+        notes.append(_assumed("training.method", "lora", "Method: LoRA, the usual way to fine-tune.",
+                              "方法：LoRA，这是常用的微调方式。"))  # fmt: skip
     else:
         method = "full"
-        notes.append(_assumed("training.method", "full", "No method was chosen, so all weights are trained.",
-                              "未选择方法，因此按训练全部权重计算。"))  # fmt: skip
+        notes.append(_assumed("training.method", "full", "Method: all weights are trained, since none was chosen.",
+                              "方法：未选择，因此按训练全部权重计算。"))  # fmt: skip
 
     precision = training.precision
     if precision is None:
         precision = "fp32" if cpu and method != "infer" else "bf16"
         if method != "infer":
-            notes.append(_assumed("training.precision", precision, "This is the usual precision on such a device.",
-                                  "这是此类设备上的常用精度。"))  # fmt: skip
+            notes.append(_assumed("training.precision", precision, f"Precision: {precision}, as usual on such a device.",
+                                  f"精度：{precision}，这是此类设备上的常用精度。"))  # fmt: skip
     sequence = _number("training.sequence_length", training.sequence_length)
     if sequence is None:
         sequence = min(2048, model.max_context or 2048) if model.vocab else model.max_context or 1024
         if method != "infer":
-            notes.append(_assumed("training.sequence_length", str(sequence), "No length was stated.",
-                                  "未说明序列长度。"))  # fmt: skip
+            notes.append(_assumed("training.sequence_length", str(sequence), f"Sequence length: {sequence} tokens, since none was stated.",
+                                  f"序列长度：未说明，按 {sequence} 个词元计算。"))  # fmt: skip
     batch = _number("training.batch_size", training.batch_size)
     if batch is None:
         batch = 1
         if method != "infer":
-            notes.append(_assumed("training.batch_size", "1", "The smallest batch needs the least memory.",
-                                  "批大小为 1 时所需内存最少。"))  # fmt: skip
+            notes.append(_assumed("training.batch_size", "1", "Batch: 1, which needs the least memory.",
+                                  "批量：1，此时所需内存最少。"))  # fmt: skip
     checkpointing = training.gradient_checkpointing
     if checkpointing is None:
         checkpointing = model.parameters >= 1_000_000_000
         if method != "infer":
             notes.append(_assumed(
                 "training.gradient_checkpointing", "true" if checkpointing else "false",
-                "Models of a billion parameters and more are usually trained with recomputation.",
-                "十亿参数以上的模型通常开启梯度检查点。",
+                f"Gradient checkpointing: {'on' if checkpointing else 'off'}, as usual for a model of this size.",
+                f"梯度检查点：{'开启' if checkpointing else '关闭'}，这是此规模模型的常用设置。",
             ))  # fmt: skip
     optimizer = (training.optimizer or "adamw").strip().lower().replace("-", "_")
     per_parameter = OPTIMIZERS.get(optimizer)
     if per_parameter is None:
-        notes.append(_assumed("training.optimizer", "adamw", f"{training.optimizer!r:.40} is not known here.",
-                              f"此处不认识 {training.optimizer!r:.40}。"))  # fmt: skip
+        notes.append(_assumed("training.optimizer", "adamw", f"Optimizer: AdamW, since {training.optimizer!r:.40} is not known here.",
+                              f"优化器：此处不认识 {training.optimizer!r:.40}，按 AdamW 计算。"))  # fmt: skip
         optimizer, per_parameter = "adamw", 8.0
     rank = _number("training.rank", training.rank) or 16
     if method in ("lora", "qlora") and training.rank is None:
-        notes.append(_assumed("training.rank", "16", "Adapters on all linear layers, of rank 16.",
-                              "适配器加在全部线性层上，秩为 16。"))  # fmt: skip
+        notes.append(_assumed("training.rank", "16", "Adapters: on all linear layers, of rank 16.",
+                              "适配器：加在全部线性层上，秩为 16。"))  # fmt: skip
 
     context = _number("serving.context_length", serving.context_length)
     if context is None:
         context = min(4096, model.max_context or 4096)
         if method == "infer" and model.cache_layers:
-            notes.append(_assumed("serving.context_length", str(context), "No context was stated.",
-                                  "未说明上下文长度。"))  # fmt: skip
+            notes.append(_assumed("serving.context_length", str(context), f"Context: {context} tokens, since none was stated.",
+                                  f"上下文：未说明，按 {context} 个词元计算。"))  # fmt: skip
     concurrency = _number("serving.concurrency", serving.concurrency) or 1
     if context * concurrency > LIMIT_TOKENS or sequence * batch > LIMIT_TOKENS:
         raise BadInput(f"Length times batch is more than {LIMIT_TOKENS} tokens at once, which no machine holds.")
@@ -140,8 +140,8 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
     weight_format = formats.named(serving.weight_format, serving.weight_bits)
     if not stated and method == "infer":
         weight_format = model.weight_format or ("fp32" if training.precision == "fp32" else "bf16")
-        notes.append(_assumed("serving.weight_format", weight_format, "Weights as they are usually published.",
-                              "按通常发布的权重格式计算。"))  # fmt: skip
+        notes.append(_assumed("serving.weight_format", weight_format, f"Weights: {weight_format}, as they are published.",
+                              f"权重：{weight_format}，按发布时的格式计算。"))  # fmt: skip
     kv_bits = 16 if serving.kv_bits is None else serving.kv_bits
     if not 2 <= kv_bits <= 32:
         raise BadInput(f"key `serving.kv_bits`: found {kv_bits}, allowed are 2 to 32.")
