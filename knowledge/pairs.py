@@ -188,7 +188,7 @@ def _on_processor(
                         f"{framework.name} 没有适合此卡的构建。{verdict.because.zh}下面的方案使用 CPU。",
                     ),
                     evidence=verdict.evidence,
-                    remedies=(cure, *verdict.remedies),
+                    remedies=(cure, *(r for r in verdict.remedies if r.params or r.code != "use_instead")),
                     source=verdict.source,
                 )
             )
@@ -257,9 +257,11 @@ def on_route(
     for python, name in pythons.options(situation):
         situation.python, situation.python_minor = python, name
         found = _with_python(catalog, framework, route, situation, companions)
-        if found is not None and (best is None or rank(found) < rank(best)):
+        if found is None or any(v.subject == "Python" and v.outcome == "unmet" for v in found.verdicts):
+            continue  # a plan is never made with a Python that there are no wheels for
+        if best is None or rank(found) < rank(best):
             best = found
-        if best is not None and best.fit == "ready":
+        if best.fit == "ready":
             return best
     offers = {minor for build in _roots(framework, route) for minor in build.pythons}
     for name in _bases_pythons(catalog, framework, offers):
@@ -447,17 +449,17 @@ def _choose(
     known: tuple[Build | None, Checked | None] | None = situation.memo.get(key)
     if known is not None:
         return known
-    best: tuple[int, int, bool, int, int] | None = None
+    best: tuple[bool, int, int, int, int] | None = None
     chosen: tuple[Build | None, Checked | None] = (None, None)
     for rung, place, build in _allowed(framework, route.device, situation):
         if not all(within(build.version, bound) for bound in bounds):
             continue
         checked = check(catalog, framework, build, route, situation)
         foreign = toolkit is not None and build.toolkit is not None and _major(build.toolkit) != _major(toolkit)
-        score = (FITS.index(checked.fit), checked.changes, foreign, rung, place)
+        score = (foreign, FITS.index(checked.fit), checked.changes, rung, place)
         if best is None or score < best:
             best, chosen = score, (build, checked)
-        if score[:4] == (0, 0, False, 0):
+        if score[:4] == (False, 0, 0, 0):
             break  # the list is in order of preference
     situation.memo[key] = chosen
     return chosen
