@@ -192,7 +192,7 @@ def plan_hash(plan: InstallPlan) -> str:
 
 def _result(
     known: checks.Check,
-    outcome: str,
+    outcome: harness.Outcome,
     because: Text,
     *,
     findings: tuple[Finding, ...] = (),
@@ -206,7 +206,7 @@ def _result(
         because=because,
         proves=known.proves,
         limits=known.limits,
-        findings=findings,  # type: ignore[arg-type]
+        findings=findings,
         log_tail=log_tail,
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )

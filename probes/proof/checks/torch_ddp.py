@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -166,7 +167,7 @@ def work(options, rank):
         return {"bandwidth": points, "sum_right": right, "torch": torch.__version__}
 
     torch.manual_seed(0)
-    rows = np.frombuffer(gzip.decompress(open(options["data"], "rb").read()), np.uint8).reshape(-1, 65).copy()
+    rows = np.frombuffer(gzip.decompress(pathlib.Path(options["data"]).read_bytes()), np.uint8).reshape(-1, 65).copy()
     x, y = torch.from_numpy(rows[:, 1:]).float() / 16, torch.from_numpy(rows[:, 0]).long()
     inner = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
     optimiser = torch.optim.SGD(inner.parameters(), lr=0.05, momentum=0.9)

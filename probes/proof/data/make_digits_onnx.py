@@ -57,12 +57,16 @@ def model(w1: np.ndarray, b1: np.ndarray, w2: np.ndarray, b2: np.ndarray) -> byt
     return field(1, 8) + field(2, "stackfit") + field(7, graph) + field(8, field(1, "") + field(2, 17))
 
 
-def train() -> tuple[np.ndarray, ...]:
+def rows_to_learn() -> tuple[np.ndarray, np.ndarray]:
+    """Pixels in 0..1 and labels; every fifth row is held out, as in the checks."""
     folder = Path(__file__).parent
     rows = np.frombuffer(gzip.decompress((folder / "digits.u8.gz").read_bytes()), np.uint8).reshape(-1, 65)
-    x, y = rows[:, 1:].astype(np.float32) / 16, rows[:, 0]
-    learn = np.arange(len(rows)) % 5 != 4  # every fifth row is held out, as in the checks
-    x, y = x[learn], y[learn]
+    learn = rows[np.arange(len(rows)) % 5 != 4]
+    return learn[:, 1:].astype(np.float32) / 16, learn[:, 0]
+
+
+def train() -> tuple[np.ndarray, ...]:
+    x, y = rows_to_learn()
     random = np.random.default_rng(7)
     w1, b1 = random.normal(0, 64**-0.5, (64, 128)).astype(np.float32), np.zeros(128, np.float32)
     w2, b2 = random.normal(0, 128**-0.5, (128, 10)).astype(np.float32), np.zeros(10, np.float32)
