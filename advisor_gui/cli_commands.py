@@ -121,7 +121,7 @@ def advise(options: argparse.Namespace) -> int:
     session.known_scenario(knowledge, answers, options.answers or "--scenario")
     machine = machine_of(options, progress(options))
     found = session.recommend(knowledge, machine, answers, what_if=options.what_if)
-    show(options, found, lambda v, lang: cli_text.recommendation(v, knowledge, answers, lang))
+    show(options, found, lambda v, lang: cli_text.recommendation(v, knowledge, answers, lang, machine.system.os))
     return OK if found.chosen is not None and found.chosen.fit != "unsuitable" else NO
 
 
@@ -133,7 +133,7 @@ def assess(options: argparse.Namespace) -> int:
     session.known_framework(knowledge, options.framework)
     machine = machine_of(options, progress(options))
     found = session.assess(knowledge, machine, options.framework, answers)
-    show(options, found, lambda v, lang: cli_text.assessment(v, knowledge, answers, lang))
+    show(options, found, lambda v, lang: cli_text.assessment(v, knowledge, answers, lang, machine.system.os))
     return NO if found.fit == "unsuitable" else OK
 
 
@@ -283,7 +283,7 @@ def go(options: argparse.Namespace) -> int:
 
         cli_text.machine(devices.complete(knowledge, machine), options.lang)
         cli_text.findings(value.findings, options.lang)
-        cli_text.recommendation(value.recommendation, knowledge, answers, options.lang)
+        cli_text.recommendation(value.recommendation, knowledge, answers, options.lang, machine.system.os)
         cli_text.smoke(value.smoke[0], options.lang)
     path = session.write_report(value, options.out, options.lang)
     if options.format == "json":

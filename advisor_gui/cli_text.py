@@ -127,7 +127,10 @@ def remedies(out: Console, value: Sequence[Remedy], language: str, indent: str =
             out.print(f"{indent}    {command}", style="bold", soft_wrap=True)
 
 
-def recommendation(value: Recommendation, knowledge: Catalog, answers: Answers, language: str) -> None:
+def recommendation(
+    value: Recommendation, knowledge: Catalog, answers: Answers, language: str, system: str | None = None
+) -> None:
+    """SYSTEM: the machine's operating system, which decides the shell that commands are shown for."""
     out = console()
     scenario = knowledge.scenarios.get(value.scenario)
     title = scenario.title.said(language) if scenario is not None else value.scenario
@@ -135,7 +138,7 @@ def recommendation(value: Recommendation, knowledge: Catalog, answers: Answers, 
     if value.chosen is None:
         out.print(Text("Nothing in this scenario fits this machine.", "此场景下没有适合本机的方案。").said(language), style="red")
     else:
-        assessment(value.chosen, knowledge, answers, language, title=False)
+        assessment(value.chosen, knowledge, answers, language, system, title=False)
     if value.others:
         heading(out, Text("Alternatives", "备选"), language)
         for other in value.others:
@@ -168,7 +171,9 @@ def _name(knowledge: Catalog, framework: str) -> str:
     return entry.name if entry is not None else framework
 
 
-def assessment(value: Assessment, knowledge: Catalog, answers: Answers, language: str, *, title: bool = True) -> None:
+def assessment(
+    value: Assessment, knowledge: Catalog, answers: Answers, language: str, system: str | None = None, *, title: bool = True
+) -> None:
     out = console()
     if title:
         heading(out, Text(_name(knowledge, value.framework), _name(knowledge, value.framework)), language)
@@ -188,26 +193,28 @@ def assessment(value: Assessment, knowledge: Catalog, answers: Answers, language
     for assumption in value.assumptions:
         out.print(f"  ~ {assumption.because.said(language)}", style="dim")
     if value.memory is not None:
-        memory(value.memory, language)
-    commands(value, answers, language)
+        memory(value.memory, language, with_findings=False)  # they stand among the findings of the answer
+    commands(value, answers, language, system)
 
 
-def commands(value: Assessment, answers: Answers, language: str) -> None:
+def commands(value: Assessment, answers: Answers, language: str, system: str | None = None) -> None:
     if value.install is None or not value.install.commands:
         return
     out = console()
     have = value.install.commands
     client = answers.tools.packages if answers.tools.packages in have else next(iter(have))
     shells = have[client or next(iter(have))]
-    shell = answers.tools.shell if answers.tools.shell in shells else next(iter(shells))
+    usual = "powershell" if system == "windows" else "bash"
+    shell = answers.tools.shell or usual
+    shell = shell if shell in shells else next(iter(shells))
     heading(out, Text(f"Install ({client}, {shell})", f"安装（{client}，{shell}）"), language)
-    for line in shells[shell or next(iter(shells))]:
+    for line in shells[shell]:
         out.print(f"  {line}", soft_wrap=True)
     out.print(Text("  Not verified yet: `stackfit resolve` asks the resolver, `stackfit smoke` proves it.",
                    "  尚未核实：`stackfit resolve` 询问解析器，`stackfit smoke` 实际验证。").said(language), style="dim")  # fmt: skip
 
 
-def memory(value: MemoryEstimate, language: str) -> None:
+def memory(value: MemoryEstimate, language: str, *, with_findings: bool = True) -> None:
     out = console()
     heading(out, Text("Memory per device", "每个设备的内存"), language)
     parts = value.components
@@ -224,7 +231,32 @@ def memory(value: MemoryEstimate, language: str) -> None:
               style={"fits": "green", "tight": "yellow", "exceeds": "red"}.get(value.verdict))  # fmt: skip
     for assumption in value.assumptions:
         out.print(f"  ~ {assumption.because.said(language)}", style="dim")
-    findings(value.findings, language, silent_when_none=True)
+    _limits(value, language)
+    if with_findings:
+        findings(value.findings, language, silent_when_none=True)
+
+
+def _limits(value: MemoryEstimate, language: str) -> None:
+    """The most that fits, and how fast it may be."""
+    most, fast = value.limits, value.time
+    lines: list[tuple[Text, str]] = []
+    if most is not None:
+        numbers = (
+            (Text("Largest batch", "最大批量"), most.batch), (Text("Longest sequence", "最长序列"), most.sequence_length),
+            (Text("Longest context", "最长上下文"), most.context), (Text("Most requests", "最多并发"), most.concurrency),
+            (Text("Largest model", "最大模型"), most.parameters), (Text("Fewest devices", "最少设备数"), most.devices),
+        )  # fmt: skip
+        lines += [(label, f"{number:,}") for label, number in numbers if number]
+    if fast is not None:
+        speeds = ((Text("Tokens per second", "每秒词元"), fast.tokens_per_s),
+                  (Text("Trained tokens per second", "每秒训练词元"), fast.training_tokens_per_s))  # fmt: skip
+        lines += [(label, f"{number:,.0f}") for label, number in speeds if number]
+    if lines:
+        out = console()
+        heading(out, Text("The most that fits", "最大可用"), language)
+        rows(out, lines, language)
+        for basis in fast.basis if fast is not None else ():
+            out.print(f"  ~ {basis.said(language)}", style="dim")
 
 
 def resolved(value: ResolveResult, language: str) -> None:
