@@ -317,7 +317,9 @@ def size(knowledge: Catalog, machine: MachineProfile, answers: Answers, model_fi
         from probes import model_files
 
         description = sizing.describe(model_files.read(model_file))
-    found = sizing.estimate(devices.complete(knowledge, machine), answers, knowledge, model=description)
+    found = sizing.estimate(
+        devices.complete(knowledge, machine), answers, knowledge, model=description, details=True
+    )
     if found is None:
         raise BadInput("no model is named: give --model 7B, a model file, or model.params in the answers file.")
     return found

@@ -52,6 +52,31 @@ class MemoryPlan(Base, frozen=True, kw_only=True):
     weight_format: str | None = None
 
 
+class MemoryLimits(Base, frozen=True, kw_only=True):
+    """The most that fits, each with all else as stated; None where it does not apply, 0 where not even one does."""
+
+    batch: int | None = None
+    sequence_length: int | None = None
+    context: int | None = None
+    concurrency: int | None = None
+    parameters: int | None = None  # of a usual model
+    method: str | None = None  # of full, lora, qlora: the first that fits
+    weight_bits: int | None = None  # of 16, 8, 4: the most that fits
+    devices: int | None = None  # fewest that hold the work as stated
+    nodes: int | None = None
+
+
+class TimeBound(Base, frozen=True, kw_only=True):
+    """How long it takes, from the speed of the device; None where that is not known. `basis` says what it rests on."""
+
+    first_token_s: float | None = None
+    tokens_per_s: float | None = None  # of all requests together
+    best_tokens_per_s: float | None = None  # at the device's full bandwidth
+    step_s: float | None = None  # of training
+    training_tokens_per_s: float | None = None
+    basis: tuple[Text, ...] = ()
+
+
 class MemoryEstimate(Base, frozen=True, kw_only=True):
     """All bytes are per device of the stated plan; `host_bytes` is the computer's own memory."""
 
@@ -67,6 +92,8 @@ class MemoryEstimate(Base, frozen=True, kw_only=True):
     plan: MemoryPlan = MemoryPlan()
     assumptions: tuple[Assumption, ...] = ()
     findings: tuple[Finding, ...] = ()
+    limits: MemoryLimits | None = None
+    time: TimeBound | None = None
 
 
 class Component(Base, frozen=True, kw_only=True):

@@ -3,11 +3,10 @@
 from knowledge.sizing.calibration import Measured, calibrated
 from knowledge.sizing.description import ModelDescription
 from knowledge.sizing.estimates import Case, case, estimate
-from knowledge.sizing.inverse import Largest, largest
+from knowledge.sizing.inverse import largest
 from knowledge.sizing.models import describe
-from knowledge.sizing.timing import TimeBound, time_bound
+from knowledge.sizing.timing import time_bound
 
 __all__ = [
-    "Case", "Largest", "Measured", "ModelDescription", "TimeBound", "calibrated", "case", "describe", "estimate",
-    "largest", "time_bound",
+    "Case", "Measured", "ModelDescription", "calibrated", "case", "describe", "estimate", "largest", "time_bound",
 ]  # fmt: skip

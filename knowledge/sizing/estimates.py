@@ -42,18 +42,28 @@ def estimate(
     *,
     model: ModelDescription | None = None,
     device: Accelerator | Literal["cpu"] | None = None,
+    details: bool = False,
+    measured: dict[str, float] | None = None,
     today: Any = None,
 ) -> MemoryEstimate | None:
     """Memory per device for the model in ANSWERS (or MODEL) on MACHINE; None where no model is named.
 
-    DEVICE pins the accelerator, or the processor; without it the best accelerator is taken. CATALOG and TODAY are
-    not needed today. Raises BadInput for numbers that no model or machine has.
+    DEVICE pins the accelerator, or the processor; without it the best accelerator is taken. DETAILS adds what the most
+    is that fits, and a bound of the time from CATALOG's table of devices or from MEASURED speeds of a smoke run
+    (`memory_bandwidth_bytes_per_s`, `matrix_flops_per_s`). Raises BadInput for numbers that no model or machine has.
     """
     found = case(machine, answers, model=model, device=device)
     if found is None:
         return None
     chosen, shown = choose(found)
-    return _said(found, chosen, shown)
+    said = _said(found, chosen, shown)
+    if not details:
+        return said
+    from knowledge.sizing import inverse, timing
+
+    return msgspec.structs.replace(
+        said, limits=inverse.largest(found), time=timing.time_bound(found, catalog, measured)
+    )
 
 
 def case(

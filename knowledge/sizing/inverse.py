@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from knowledge.facts import Base
 from knowledge.sizing import parts, verdict
 from knowledge.sizing.layout import Layout
 from knowledge.sizing.work import LIMIT_TOKENS
+from knowledge.verdicts import MemoryLimits
 
 if TYPE_CHECKING:
     from knowledge.sizing.estimates import Case
@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 
 MOST_DEVICES = 4096
 METHODS = ("full", "lora", "qlora")
-
-
-class Largest(Base, frozen=True, kw_only=True):
-    """What is the most that fits, each with all else as stated; None where it does not apply, 0 where none fits."""
-
-    batch: int | None = None
-    sequence_length: int | None = None
-    context: int | None = None
-    concurrency: int | None = None
-    parameters: int | None = None
-    method: str | None = None  # of full, lora, qlora: the first that fits
-    weight_bits: int | None = None  # of 16, 8, 4: the most that fits
-    devices: int | None = None  # fewest devices that hold the work as stated
-    nodes: int | None = None
 
 
 def most(holds: Callable[[int], bool], limit: int) -> int:
@@ -104,12 +90,12 @@ def devices_needed(found: Case) -> int | None:
     return None
 
 
-def largest(found: Case) -> Largest:
-    """All of `Largest` for the case FOUND."""
+def largest(found: Case) -> MemoryLimits:
+    """The most of everything for the case FOUND; nothing where its memory is not known."""
     from knowledge.sizing import advice, estimates
 
     if found.budget.available_bytes is None:
-        return Largest()
+        return MemoryLimits()
     chosen, _ = estimates.choose(found)
     work, model = found.work, found.model
     number = devices_needed(found)
@@ -123,7 +109,7 @@ def largest(found: Case) -> Largest:
         bits = next((b for b, f in named.items() if estimates.fits(advice.changed(found, weight_format=f))), None)
         if model.cache_layers:
             context, concurrency = largest_context(found, chosen), largest_concurrency(found, chosen)
-    return Largest(
+    return MemoryLimits(
         batch=batch, sequence_length=length, context=context, concurrency=concurrency,
         parameters=largest_model(found), method=method, weight_bits=bits, devices=number, nodes=nodes,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from knowledge.facts import Base
 from knowledge.sizing import activations, formats
 from knowledge.sizing.estimates import Case, choose
 from knowledge.text import Text
+from knowledge.verdicts import TimeBound
 
 if TYPE_CHECKING:
     from knowledge.catalog import Catalog
@@ -24,17 +25,6 @@ class Speed(Base, frozen=True, kw_only=True):
     bandwidth_bytes_per_s: float | None = None
     matrix_flops_per_s: float | None = None
     basis: Text
-
-
-class TimeBound(Base, frozen=True, kw_only=True):
-    """None where the speed it needs is not known. `best` numbers are at the full speed of the device."""
-
-    first_token_s: float | None = None
-    tokens_per_s: float | None = None  # of all requests together, expected
-    best_tokens_per_s: float | None = None
-    step_s: float | None = None  # training
-    training_tokens_per_s: float | None = None
-    basis: tuple[Text, ...] = ()
 
 
 MEASURED = Text("Measured on this machine by the smoke test.", "由本机的冒烟测试实测。")
