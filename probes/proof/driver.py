@@ -47,6 +47,9 @@ class Report:
         self._say(event="step", en=en, zh=zh, share=share)
 
     def measure(self, id, value, unit, en, zh, better="neither"):
+        """UNIT as in the field ("s", "ms", "bytes", "samples/s", "ratio"); "share" is told in per cent."""
+        if unit == "share":
+            value, unit = value * 100, "%"
         self._say(event="measure", id=id, value=float(value), unit=unit, en=en, zh=zh, better=better)
 
     def series(self, id, points, en, zh, x, y, x_unit="", y_unit="", kind="line", predicted=False):
@@ -163,7 +166,7 @@ class Training:
             axis,
             ("accuracy", "准确率"),
         )
-        report.measure("accuracy", accuracy, "ratio", "Accuracy on held-out digits", "留出数字上的准确率", "higher")
+        report.measure("accuracy", accuracy, "share", "Accuracy on held-out digits", "留出数字上的准确率", "higher")
         report.measure("train", seconds, "s", "Training time", "训练用时", "lower")
         report.measure("throughput", self.rows / seconds, "samples/s", "Training speed", "训练速度", "higher")
         goal = self.goal * 100

@@ -66,7 +66,7 @@ def run(report):
     report.measure(
         "same_tokens",
         same,
-        "ratio",
+        "share",
         "Tokens as in Transformers (float32)",
         "与 Transformers 相同的词元比例（float32）",
         "higher",

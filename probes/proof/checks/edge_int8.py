@@ -74,7 +74,7 @@ def run(report):
         times = report.latency(lambda s=session, b=batch: s.run(None, b), 30, 300)
         table[id] = (os.path.getsize(path), right, times[150], times[285])
         report.measure(id + "_size", table[id][0], "bytes", id + ": size", id + "：大小", "lower")
-        report.measure(id + "_accuracy", right, "ratio", id + ": accuracy", id + "：准确率", "higher")
+        report.measure(id + "_accuracy", right, "share", id + ": accuracy", id + "：准确率", "higher")
         report.measure(id + "_p50", times[150], "ms", id + ": 64 digits, median", id + "：64 个数字，中位数", "lower")
         report.measure(
             id + "_p95",
@@ -87,7 +87,7 @@ def run(report):
     lost = table["fp32"][1] - table["int8_static"][1]
     smaller = table["fp32"][0] / table["int8_static"][0]
     faster = table["fp32"][2] / table["int8_static"][2]
-    report.measure("accuracy_lost", lost, "ratio", "Accuracy lost by INT8", "INT8 损失的准确率", "lower")
+    report.measure("accuracy_lost", lost, "share", "Accuracy lost by INT8", "INT8 损失的准确率", "lower")
     report.measure("speed_ratio", faster, "ratio", "INT8 against FP32 speed", "INT8 相对 FP32 的速度", "higher")
     report.need(
         lost < 0.02,

@@ -74,7 +74,7 @@ def run(report):
         worst = max(worst, float(np.abs(got - expected).max()))
         agree = min(agree, float((got.argmax(1) == expected.argmax(1)).mean()))
     report.measure("max_difference", worst, "", "Largest difference in a score", "得分的最大差异", "lower")
-    report.measure("same_answer", agree, "ratio", "Same answer", "答案相同的比例", "higher")
+    report.measure("same_answer", agree, "share", "Same answer", "答案相同的比例", "higher")
 
     report.step("Measuring both", "正在测量两者速度", 0.8)
     table = []

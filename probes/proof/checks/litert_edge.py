@@ -46,7 +46,7 @@ def run(report):
         times = report.latency(reader.invoke, 100, 500)
         table[name] = (os.path.getsize(path), right / len(x), times[250])
         report.measure(name + "_size", table[name][0], "bytes", name + ": size", name + "：大小", "lower")
-        report.measure(name + "_accuracy", right / len(x), "ratio", name + ": accuracy", name + "：准确率", "higher")
+        report.measure(name + "_accuracy", right / len(x), "share", name + ": accuracy", name + "：准确率", "higher")
         report.measure(
             name + "_p50", times[250], "ms", name + ": one answer, median", name + "：单次响应（中位数）", "lower"
         )
@@ -59,7 +59,7 @@ def run(report):
             "lower",
         )
     lost = table["float"][1] - table["int8"][1]
-    report.measure("accuracy_lost", lost, "ratio", "Accuracy lost by INT8", "INT8 损失的准确率", "lower")
+    report.measure("accuracy_lost", lost, "share", "Accuracy lost by INT8", "INT8 损失的准确率", "lower")
     report.need(
         table["float"][1] > 0.95,
         "Only %.1f %% right." % (table["float"][1] * 100),

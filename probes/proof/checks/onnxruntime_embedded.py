@@ -44,7 +44,7 @@ def run(report):
     report.step("Reading digits it has never seen", "正在识别从未见过的数字", 0.4)
     scores = session.run(None, {"pixels": pixels})[0]
     accuracy = float((scores.argmax(1) == labels).mean())
-    report.measure("accuracy", accuracy, "ratio", "Accuracy on held-out digits", "留出数字上的准确率", "higher")
+    report.measure("accuracy", accuracy, "share", "Accuracy on held-out digits", "留出数字上的准确率", "higher")
     alone = np.concatenate([session.run(None, {"pixels": pixels[i : i + 1]})[0] for i in range(64)])
     difference = float(np.abs(alone - scores[:64]).max())
     report.measure(

@@ -76,7 +76,7 @@ def run(report):
         report.measure(
             "accuracy_" + precision,
             float((scores.argmax(1) == y).mean()),
-            "ratio",
+            "share",
             "Accuracy, " + precision,
             "准确率，" + precision,
             "higher",

@@ -52,7 +52,7 @@ def run(report):
         if world == 2:
             share = max(t["communication_share"] for t in told)
             report.measure(
-                "communication_share", share, "ratio", "Share of time in communication", "通信时间占比", "lower"
+                "communication_share", share, "share", "Share of time in communication", "通信时间占比", "lower"
             )
     report.series(
         "scaling",
@@ -67,7 +67,7 @@ def run(report):
     )
     efficiency = rates[1][1] / (rates[0][1] * 2)
     report.measure(
-        "scaling_efficiency", efficiency, "ratio", "Scaling efficiency with 2 processes", "2 个进程的扩展效率", "higher"
+        "scaling_efficiency", efficiency, "share", "Scaling efficiency with 2 processes", "2 个进程的扩展效率", "higher"
     )
 
     report.step("Killing one worker", "正在杀死一个进程", 0.7)

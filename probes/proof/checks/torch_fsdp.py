@@ -61,7 +61,7 @@ def run(report):
     report.measure(
         "local_share",
         share,
-        "ratio",
+        "share",
         "Share of the parameters that one process holds",
         "每个进程持有的参数比例",
         "lower",
