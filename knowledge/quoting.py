@@ -34,7 +34,7 @@ def quoted(word: str, shell: str = "bash") -> str:
     if shell == "powershell":
         if word and _PLAIN_WINDOWS.fullmatch(word) and not word.startswith(("-", "~")):
             return word
-        if re.fullmatch(r"--?[A-Za-z][A-Za-z0-9-]*(?:=[A-Za-z0-9_.:/\\-]+)?", word):
+        if re.fullmatch(r"--?[A-Za-z0-9][A-Za-z0-9.-]*(?:=[A-Za-z0-9_.:/\\-]+)?", word):
             return word
         return "'" + word.replace("'", "''").replace("\u2018", "\u2018\u2018").replace("\u2019", "\u2019\u2019") + "'"
     if shell == "cmd":
