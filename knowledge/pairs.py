@@ -116,7 +116,10 @@ def solve(
         if found is None:
             continue
         if not places:
-            return _on_processor(catalog, framework, found, carried, situation)
+            plain = _on_processor(catalog, framework, found, carried, situation)
+            # The device inside waits for a change; where the processor would need one too, the device is worth it.
+            kept = waiting is not None and plain.fit != "ready" and FITS.index(waiting.fit) <= FITS.index(plain.fit)
+            return waiting if waiting is not None and kept else plain
         inside = all(integrated(card) for card in found.route.cards)
         if found.fit == "unsuitable":
             if carried is None or (not inside and all(integrated(c) for c in carried.route.cards)):
