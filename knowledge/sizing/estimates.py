@@ -14,7 +14,7 @@ from knowledge.sizing.budget import Budget
 from knowledge.sizing.description import ModelDescription
 from knowledge.sizing.layout import Layout
 from knowledge.sizing.parts import Parts
-from knowledge.sizing.work import Work
+from knowledge.sizing.work import SHARDING, Work
 from knowledge.text import Text
 from knowledge.verdicts import Assumption, MemoryEstimate, MemoryPlan
 
@@ -80,6 +80,8 @@ def case(
         return None
     found = budget.budget(machine, device)
     cluster = answers.cluster
+    if found.device is not None and found.device.mig:
+        cluster = None  # slices of a card are not joined: each does its own work
     if found.where == "cpu" and device is None and cluster is not None and (cluster.gpus_per_node or 0) > 0:
         found = budget.elsewhere(machine)
     if answers.target.kind in OTHER_TARGETS and machine.system.os in ("linux", "windows", "macos", None):
@@ -99,6 +101,8 @@ def case(
 
 
 def layouts(found: Case) -> list[Layout]:
+    if found.budget.device is not None and found.budget.device.mig:
+        return [Layout(data=1 if found.work.trains else found.devices)]
     if found.work.trains:
         return layout.for_training(found.work, found.devices, found.per_node)
     return layout.for_inference(found.model, found.work, found.devices, found.per_node)
@@ -126,7 +130,7 @@ def _said(found: Case, chosen: Layout, needed: Parts) -> MemoryEstimate:
     model, what = found.model, found.work
     findings: list[Finding] = []
     subject = model.name or "model"
-    whole = layouts(found)[0]
+    whole = Layout(data=found.devices, per_node=found.per_node)
     if outcome in ("exceeds", "tight"):
         offers = advice.remedies(found, chosen, needed)
         said = verdict.finding(outcome, needed, found.budget, subject, offers)
@@ -174,6 +178,10 @@ def _sharing(found: Case, chosen: Layout, whole: Layout, subject: str) -> list[F
     """memory.not_sharded: a whole copy on each device does not fit, however many devices there are."""
     if not found.work.trains or found.devices < 2 or found.budget.available_bytes is None:
         return []
+    if found.work.framework in SHARDING and found.work.method != "qlora":
+        return []
+    if found.budget.device is not None and found.budget.device.mig:
+        return []
     alone = parts.parts(found.model, found.work, whole, found.budget.where)
     if alone.total <= found.budget.available_bytes:
         return []
@@ -205,7 +213,8 @@ def _devices(found: Case, chosen: Layout, subject: str) -> list[Finding]:
     """accel.count_mismatch where heads cannot be split by the number of devices; accel.mixed where cards differ."""
     said: list[Finding] = []
     model, devices = found.model, min(found.devices, found.per_node)
-    splits = found.work.method == "infer" and found.work.engine in ("server", "unknown") and model.vocab
+    sliced = found.budget.device is not None and found.budget.device.mig is not None
+    splits = not sliced and found.work.method == "infer" and found.work.engine in ("server", "unknown") and model.vocab
     if splits and devices > 1 and not layout.divides(model, devices):
         even = max(t for t in range(1, devices) if layout.divides(model, t))
         text = Text(
@@ -220,6 +229,12 @@ def _devices(found: Case, chosen: Layout, subject: str) -> list[Finding]:
             Finding(code="accel.count_mismatch", severity="warning", subject=subject, because=text, evidence=evidence,
                     remedies=(remedy("shard", {"devices": str(even)}),))
         )  # fmt: skip
+    if found.budget.device is not None and found.budget.device.mig and devices > 1:
+        text = Text(
+            f"The {devices} slices of a card cannot be joined for one model; each is used by itself.",
+            f"{devices} 个 GPU 切片无法合并用于同一个模型；每个切片单独使用。",
+        )
+        said.append(Finding(code="accel.partitioned", severity="info", subject=subject, because=text))
     if found.budget.other_devices and found.devices <= found.budget.devices and found.budget.device is not None:
         name = found.budget.device.name or found.budget.device.vendor
         text = Text(

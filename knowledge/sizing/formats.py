@@ -21,11 +21,22 @@ GGUF_BITS = {
 LINEAR_BITS = {
     "fp8": 8.03, "int8": 8.03, "awq": 4.16, "gptq": 4.16, "int4": 4.25, "mxfp4": 4.25, "nvfp4": 4.5, "nf4": 4.5,
     "fp4": 4.5, "bnb-4bit": 4.5, "w4a16": 4.25, "w8a8": 8.03, "int3": 3.25, "int2": 2.25, "hqq": 4.5, "exl2": 4.5,
-    "mlx-4bit": 4.5, "mlx-8bit": 8.5, "w8a16": 8.03,
+    "mlx-4bit": 4.5, "mlx-8bit": 8.5, "w8a16": 8.03, "4bit": 4.5, "8bit": 8.03, "bitsandbytes": 4.5, "bnb": 4.5,
+    "fp8_e4m3": 8.03, "smoothquant": 8.03, "int4-awq": 4.16, "marlin": 4.16,
 }  # fmt: skip
 
 FULL_BITS = {"fp32": 32.0, "bf16": 16.0, "fp16": 16.0, "float32": 32.0, "bfloat16": 16.0, "float16": 16.0, "fp64": 64.0}
 NAME_BY_BITS = {2: "int2", 3: "int3", 4: "int4", 8: "int8", 16: "bf16", 32: "fp32"}
+
+
+def chosen(weight_format: str | None, weight_bits: int | None) -> tuple[str, bool]:
+    """The format's name, and whether the bits had to stand in for a name that is not known here."""
+    try:
+        return named(weight_format, weight_bits), False
+    except BadInput:
+        if weight_format is None or weight_bits is None:
+            raise
+        return named(None, weight_bits), True
 
 
 def named(weight_format: str | None, weight_bits: int | None) -> str:

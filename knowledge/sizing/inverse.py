@@ -81,6 +81,8 @@ def devices_needed(found: Case) -> int | None:
 
     if found.budget.available_bytes is None or found.budget.where != "dedicated":
         return None
+    if found.budget.device is not None and found.budget.device.mig:
+        return 1 if estimates.fits(found) else None
     number = 1
     while number <= MOST_DEVICES:
         node = min(number, max(8, found.per_node))

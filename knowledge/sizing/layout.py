@@ -8,7 +8,7 @@ import msgspec
 
 from knowledge.facts import Base
 from knowledge.sizing.description import ModelDescription
-from knowledge.sizing.work import REPLICATING, ZERO_ONLY, Work
+from knowledge.sizing.work import REPLICATING, SHARDING, ZERO_ONLY, Work
 
 Sharding = Literal["zero1", "zero2", "zero3", "fsdp"]
 
@@ -62,10 +62,13 @@ def for_training(work: Work, devices: int, per_node: int) -> list[Layout]:
     whole = Layout(data=devices, per_node=per_node)
     if devices == 1 or work.framework in REPLICATING:
         return [whole]
+    if work.framework in SHARDING and work.method != "qlora":
+        stages: tuple[Sharding, ...] = ("zero2", "zero3") if work.framework == "deepspeed" else ("fsdp",)
+        return [msgspec.structs.replace(whole, sharding=stage) for stage in stages]
     if work.method == "qlora":
         # Data parallelism and ZeRO keep the whole 4-bit base on each device; FSDP spreads it.
         return [whole] if work.framework in ZERO_ONLY else [whole, msgspec.structs.replace(whole, sharding="fsdp")]
-    full: Sharding = "zero3" if work.framework in ("deepspeed", "llama-factory", "axolotl", "openrlhf") else "fsdp"
+    full: Sharding = "zero3" if work.framework in ("llama-factory", "axolotl", "openrlhf") else "fsdp"
     return [whole, msgspec.structs.replace(whole, sharding=full)]
 
 

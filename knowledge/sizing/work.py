@@ -22,6 +22,8 @@ EAGER = ("transformers", "pytorch", "accelerate", "peft", "onnxruntime", "optimu
 # Trainers that keep a whole copy of the model on each device.
 REPLICATING = ("ddp", "horovod", "unsloth", "stable-baselines3", "keras", "tensorflow", "mxnet", "mlx")
 ZERO_ONLY = ("deepspeed",)
+# Trainers that are chosen in order to shard; a whole copy on each device is not what they are for.
+SHARDING = ("fsdp", "deepspeed", "megatron-lm", "torchtitan", "nemo")
 INFERENCE_SCENARIOS = ("llm-serving", "production-serving", "edge-inference")
 
 # Bytes of optimizer state per trained parameter: AdamW 8, 8-bit AdamW 2, SGD with momentum 4
@@ -137,7 +139,11 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
     if context * concurrency > LIMIT_TOKENS or sequence * batch > LIMIT_TOKENS:
         raise BadInput(f"Length times batch is more than {LIMIT_TOKENS} tokens at once, which no machine holds.")
     stated = serving.weight_format is not None or serving.weight_bits is not None
-    weight_format = formats.named(serving.weight_format, serving.weight_bits)
+    weight_format, guessed = formats.chosen(serving.weight_format, serving.weight_bits)
+    if guessed:
+        notes.append(_assumed("serving.weight_format", weight_format,
+                              f"Weights: {weight_format}, since {serving.weight_format!r:.40} is not known here.",
+                              f"权重：此处不认识 {serving.weight_format!r:.40}，按 {weight_format} 计算。"))  # fmt: skip
     if not stated and method == "infer":
         weight_format = model.weight_format or ("fp32" if training.precision == "fp32" else "bf16")
         notes.append(_assumed("serving.weight_format", weight_format, f"Weights: {weight_format}, as they are published.",

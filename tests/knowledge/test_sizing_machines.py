@@ -159,8 +159,8 @@ def test_a_small_model_is_not_spread() -> None:
 
 
 @pytest.mark.parametrize(("method", "framework", "sharding"), [
-    ("qlora", None, "fsdp"), ("full", "deepspeed", "zero3"), ("full", "fsdp", "fsdp"), ("full", "ddp", None),
-    ("qlora", "deepspeed", None), ("lora", "unsloth", None),
+    ("qlora", None, "fsdp"), ("full", "llama-factory", "zero3"), ("full", "ddp", None), ("qlora", "deepspeed", None),
+    ("lora", "unsloth", None),
 ])  # fmt: skip
 def test_how_training_is_spread(method: str, framework: str | None, sharding: str | None) -> None:
     found = sized(machine(gpu(24, count=4)), tune("70B", method, framework=framework))
@@ -168,6 +168,32 @@ def test_how_training_is_spread(method: str, framework: str | None, sharding: st
     assert "memory.not_sharded" in codes(found)
     if sharding is None:
         assert found.verdict == "exceeds"
+
+
+@pytest.mark.parametrize(("framework", "params", "sharding"), [
+    ("fsdp", "1B", "fsdp"), ("fsdp", "70B", "fsdp"), ("deepspeed", "3B", "zero2"), ("deepspeed", "8B", "zero3"),
+])  # fmt: skip
+def test_a_tool_that_is_there_to_shard_does_so(framework: str, params: str, sharding: str) -> None:
+    found = sized(machine(gpu(40, count=8)), tune(params, "full", framework=framework))
+    assert found.plan.sharding == sharding
+    assert "memory.not_sharded" not in codes(found)
+
+
+def test_slices_of_a_card_are_not_joined() -> None:
+    slices = gpu(20, count=3, name="NVIDIA A100", mig="3g.20gb")
+    found = sized(machine(slices), serve("14B", framework="vllm"))
+    assert (found.verdict, found.plan.tensor_parallel) == ("exceeds", 1)
+    assert "shard" not in offers(found)
+    assert "accel.partitioned" in codes(found)
+    assert "accel.count_mismatch" not in codes(found)
+
+
+def test_a_format_that_is_not_known_falls_back_to_its_bits() -> None:
+    serving = Serving(weight_format="something-new", weight_bits=4, context_length=4096)
+    answers = msgspec.structs.replace(serve(), serving=serving)
+    found = sized(machine(gpu(24)), answers)
+    assert found.plan.weight_format == "int4"
+    assert any("something-new" in note.because.en for note in found.assumptions)
 
 
 def test_one_copy_on_each_device_where_it_fits() -> None:

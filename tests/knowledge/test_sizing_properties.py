@@ -26,7 +26,7 @@ MODELS = st.one_of(
 LENGTHS = st.integers(1, 200_000)
 SMALL = st.integers(1, 64)
 PRECISIONS: st.SearchStrategy[Literal["bf16", "fp32"]] = st.sampled_from(["bf16", "fp32"])
-WHERE = "dedicated"
+WHERE: Literal["dedicated"] = "dedicated"
 
 
 def training(method: str, precision: str, length: int, batch: int, checkpointing: bool, rank: int = 8) -> Work:
