@@ -172,13 +172,16 @@ def states(model: ModelDescription, work: Work) -> States:
     p = model.parameters
     if work.method == "full":
         o = work.optimizer_bytes
+        beside = 2.0 * p if work.reference else 0.0
         if work.precision == "fp32":
-            return States(weights=4 * p, gradients=4 * p, optimizer=o * p, low=(8 + o) * p, trained=p)
+            return States(weights=4 * p + beside, gradients=4 * p, optimizer=o * p, low=(8 + o) * p + beside, trained=p)
         if work.pure:
             return States(weights=2 * p, gradients=2 * p, optimizer=o / 2 * p, low=(4 + o / 2) * p, trained=p)
         # 32-bit weights and their 16-bit copy, 32-bit gradients; 16-bit gradients are the lower end (16 P in all).
         copy = 7 if work.precision == "fp8" else 6
-        return States(weights=copy * p, gradients=4 * p, optimizer=o * p, low=(8 + o) * p, trained=p)
+        return States(
+            weights=copy * p + beside, gradients=4 * p, optimizer=o * p, low=(8 + o) * p + beside, trained=p
+        )
     trained = adapter_parameters(model, work.rank)
     if work.method == "lora":
         base = p * (4.0 if work.precision == "fp32" else 2.0)

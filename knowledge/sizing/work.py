@@ -55,6 +55,7 @@ class Work(Base, frozen=True, kw_only=True):
     framework: str | None = None
     eager_attention: bool = False
     cpu: bool = False
+    reference: bool = False  # a frozen copy of the model beside the trained one, as reinforcement learning keeps
     pure: bool = False  # weights, gradients and optimizer states in the computing precision alone
 
     @property
@@ -99,7 +100,8 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
                                   f"精度：{precision}，这是此类设备上的常用精度。"))  # fmt: skip
     sequence = _number("training.sequence_length", training.sequence_length)
     if sequence is None:
-        sequence = min(2048, model.max_context or 2048) if model.vocab else model.max_context or 1024
+        usual = 2048 if model.vocab else 256 if answers.task == "vision" else 1024
+        sequence = min(usual, model.max_context or usual)
         if method != "infer":
             notes.append(_assumed("training.sequence_length", str(sequence), f"Sequence length: {sequence} tokens, since none was stated.",
                                   f"序列长度：未说明，按 {sequence} 个词元计算。"))  # fmt: skip
@@ -151,11 +153,17 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
     kv_bits = 16 if serving.kv_bits is None else serving.kv_bits
     if not 2 <= kv_bits <= 32:
         raise BadInput(f"key `serving.kv_bits`: found {kv_bits}, allowed are 2 to 32.")
+    reference = answers.scenario == "reinforcement-learning" and method == "full" and model.vocab > 0
+    if reference:
+        notes.append(_assumed("training.reference", "true", "A frozen copy of the model stands beside the trained one, "
+                              "as in GRPO and DPO; PPO's critic would need as much as the model once more.",
+                              "训练的模型旁边还有一份冻结的参考模型（如 GRPO、DPO）；"
+                              "PPO 的评论家模型还需同样多的内存。"))  # fmt: skip
     work = Work(
         method=method, precision=precision, sequence_length=sequence, batch_size=batch, checkpointing=checkpointing,
         optimizer=optimizer, optimizer_bytes=per_parameter, rank=rank, concurrency=concurrency,
         context_length=context, weight_format=weight_format, kv_bits=kv_bits, engine=engine(answers.framework),
-        framework=answers.framework, cpu=cpu,
+        framework=answers.framework, cpu=cpu, reference=reference,
     )  # fmt: skip
     return work, tuple(notes)
 

@@ -264,3 +264,11 @@ def test_sentences_are_in_both_languages() -> None:
             for text in (one.because, *(r.text for r in one.remedies)):
                 assert any("\u4e00" <= c <= "\u9fff" for c in text.zh), text
                 assert not any("\u4e00" <= c <= "\u9fff" for c in text.en), text
+
+
+def test_reinforcement_learning_keeps_a_reference_copy() -> None:
+    plain = tune("8B", "full")
+    learned = msgspec.structs.replace(plain, scenario="reinforcement-learning")
+    first, second = sized(machine(gpu(400)), plain), sized(machine(gpu(400)), learned)
+    assert second.components.weights_bytes - first.components.weights_bytes == 16_000_000_000
+    assert any("reference" in note.fact for note in second.assumptions)
