@@ -31,6 +31,6 @@ def _walk(item: Any) -> Any:
         return clean(item)
     if isinstance(item, dict):
         return {key: _walk(inner) for key, inner in item.items()}
-    if isinstance(item, list):
+    if isinstance(item, (list, tuple)):
         return [_walk(inner) for inner in item]
     return item
