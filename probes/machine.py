@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from knowledge.facts import Cpu, Disk, Evidence, Finding, MachineProfile, Memory, Network, Python, Software, System
+from knowledge.facts import Cpu, Disk, Evidence, Finding, MachineProfile, Memory, Network, Software, System
 from knowledge.text import Text
 from probes.hardware.notes import Notes
 from probes.host import Host

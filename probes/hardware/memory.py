@@ -31,7 +31,7 @@ def read(host: Host) -> Notes:
     if limit is not None and (total is None or limit[0] < total):
         notes.say("limit_bytes", limit[0], limit[1])
     shared = host.disk("/dev/shm")  # noqa: S108 - the size of a mount, no file of ours
-    if shared.ok and host.list("/dev/shm").ok or host.recorded and shared.ok:  # noqa: S108
+    if (shared.ok and host.list("/dev/shm").ok) or (host.recorded and shared.ok):  # noqa: S108
         notes.say("shm_bytes", shared.numbers[0], "/dev/shm")  # noqa: S108
     else:
         for path in ("/proc/self/mounts", "/proc/mounts"):

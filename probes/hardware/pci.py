@@ -17,13 +17,12 @@ VENDORS = {
     "10de": "nvidia", "1002": "amd", "1022": "amd", "8086": "intel", "106b": "apple", "19e5": "huawei", "1d94": "hygon",
     "1ed5": "moore-threads", "cabc": "cambricon", "1e3e": "iluvatar", "9999": "metax", "1d22": "kunlunxin",
     "1e36": "enflame", "1da3": "habana", "1ae0": "google", "1ac1": "google", "17cb": "qualcomm", "1d87": "rockchip",
-    "1ee0": "biren", "1e52": "tenstorrent", "1e60": "hailo", "1d0f": "amazon", "1d95": "graphcore", "1d17": "zhaoxin",
+    "1ee0": "biren", "1e52": "tenstorrent", "1e60": "hailo", "1d0f": "aws", "1f1c": "sophgo", "1d95": "graphcore", "1d17": "zhaoxin",
     "0731": "jingjia-micro", "1ec6": "vastai", "1f9d": "axelera", "20f9": "deepx", "1fe9": "denglin",
 }  # fmt: skip
 
 # Adapters that draw a console or a remote screen and cannot compute.
 _SCREENS = {"1a03", "102b", "1013", "15ad", "1234", "1af4", "1b36", "80ee", "1414", "1ab8", "126f", "5853", "18ca", "1039", "1106", "0014", "104c"}
-_AMAZON_SCREEN = {"1111"}
 _HUAWEI_SCREEN = {"1711"}
 _OTHER_CLASSES = {"1ac1": {"089a"}, "1ae0": None, "1022": {"1502", "17f0", "1714", "17f1", "17f2", "17f3"}, "1d0f": None, "1e60": None, "1f9d": None}
 
@@ -61,11 +60,15 @@ def computes(one: Function) -> bool:
     """Whether a function may be an accelerator: a display adapter, a co-processor, or one known by its ids."""
     if one.vendor_id in _OTHER_CLASSES:
         ids = _OTHER_CLASSES[one.vendor_id]
-        if (ids is None or one.device_id in ids) and one.kind[:2] not in ("02", "01", "06", "04"):
-            return not (one.vendor_id == "1d0f" and (one.device_id in _AMAZON_SCREEN or not one.device_id.startswith("7")))
+        if one.vendor_id == "1d0f":
+            return one.device_id.startswith("7") and one.kind[:2] not in _NO_COMPUTE  # Inferentia and Trainium
+        if (ids is None or one.device_id in ids) and one.kind[:2] not in _NO_COMPUTE:
+            return True
     if one.vendor_id in _SCREENS or (one.vendor_id == "19e5" and one.device_id in _HUAWEI_SCREEN):
         return False
-    return one.kind[:2] in ("03", "12") or one.kind[:4] == "0b40"
+    if one.kind[:4] == "0b40":  # also compression and encryption engines; Xeon Phi was one of the kind
+        return (one.vendor not in ("intel", "amd") and one.vendor_id in VENDORS) or (one.vendor_id, one.device_id[:3]) == ("8086", "225")
+    return one.kind[:2] in ("03", "12")
 
 
 def functions(host: Host) -> list[Function]:
@@ -74,23 +77,13 @@ def functions(host: Host) -> list[Function]:
     names = host.list(DEVICES).names
     for name in names:
         address = address_of(name)
-        if address is None or len(name) > 16:
-            continue
-        kind = host.read(f"{DEVICES}/{name}/class").text.strip().lower().removeprefix("0x")
-        vendor = host.read(f"{DEVICES}/{name}/vendor").text.strip().lower().removeprefix("0x") if kind else ""
-        if kind[:2] in ("01", "02", "04", "05", "06", "07", "0c", "09", "0a"):
-            continue
-        device = host.read(f"{DEVICES}/{name}/device").text.strip().lower().removeprefix("0x")
-        alias = host.read(f"{DEVICES}/{name}/modalias").text if not (kind and vendor) else ""
-        match = re.match(r"pci:v0000([0-9A-F]{4})d0000([0-9A-F]{4})sv\w{8}sd\w{8}bc(\w\w)sc(\w\w)i(\w\w)", alias)
-        if match:
-            vendor, device, kind = match[1].lower(), match[2].lower(), (match[3] + match[4] + match[5]).lower()
-        if not re.fullmatch(r"[0-9a-f]{4}", vendor) or not re.fullmatch(r"[0-9a-f]{4}", device):
-            continue
-        one = Function(address=address, vendor_id=vendor, device_id=device, kind=kind.zfill(6), source=f"{DEVICES}/{name}",
-                       driver=_driver(host, f"{DEVICES}/{name}"))  # fmt: skip
-        if computes(one):
-            found[address] = one
+        if address is not None and len(name) <= 16:
+            one = _in_folder(host, f"{DEVICES}/{name}", address)
+            if one is not None and computes(one):
+                found[address] = one
+    if host.recorded:
+        for one in _classes(host):
+            found.setdefault(one.address, one)
     if host.recorded or not names:
         for one in (*_udev(host), *_lspci(host)):
             known = found.get(one.address)
@@ -99,6 +92,59 @@ def functions(host: Host) -> list[Function]:
             elif known is not None and one.name and not known.name:
                 found[one.address] = msgspec.structs.replace(known, name=one.name)
     return [found[address] for address in sorted(found)]
+
+
+def _hex(host: Host, path: str) -> str:
+    return host.read(path).text.strip().lower().removeprefix("0x")
+
+
+_NO_COMPUTE = ("01", "02", "04", "05", "06", "07", "09", "0a", "0c", "0d")
+
+
+def _in_folder(host: Host, folder: str, address: str) -> Function | None:
+    """The function that a sysfs folder describes; None where it is one of a class that never computes."""
+    kind = _hex(host, f"{folder}/class")
+    if kind.zfill(6)[:2] in _NO_COMPUTE and kind:
+        return None
+    vendor, device = _hex(host, f"{folder}/vendor"), _hex(host, f"{folder}/device")
+    if not (kind and vendor and device):
+        told = dict(pairs(host.read(f"{folder}/uevent").text, "="))
+        ids = told.get("PCI_ID", "").lower().partition(":")
+        alias = host.read(f"{folder}/modalias").text or told.get("MODALIAS", "")
+        match = re.match(r"pci:v0000([0-9A-F]{4})d0000([0-9A-F]{4})sv\w{8}sd\w{8}bc(\w\w)sc(\w\w)i(\w\w)", alias)
+        if match:
+            vendor, device = vendor or match[1].lower(), device or match[2].lower()
+            kind = kind or (match[3] + match[4] + match[5]).lower()
+        vendor, device, kind = vendor or ids[0], device or ids[2], kind or told.get("PCI_CLASS", "")
+    if not re.fullmatch(r"[0-9a-f]{4}", vendor) or not re.fullmatch(r"[0-9a-f]{4}", device):
+        return None
+    return Function(address=address, vendor_id=vendor, device_id=device, kind=kind.zfill(6) if kind else "",
+                    source=folder, driver=_driver(host, folder))  # fmt: skip
+
+
+def _classes(host: Host) -> list[Function]:
+    """Functions seen only through their drivers: recordings often hold /sys/class/drm and not the bus."""
+    found = []
+    for group, kind in (("/sys/class/drm", "030000"), ("/sys/class/accel", "120000")):
+        for name in host.list(group).names:
+            if not re.fullmatch(r"(card|accel)\d+", name):
+                continue
+            folder = f"{group}/{name}/device"
+            told = dict(pairs(host.read(f"{folder}/uevent").text, "="))
+            link = host.link(folder)
+            address = address_of(told.get("PCI_SLOT_NAME")) or address_of(link.text.rsplit("/", 1)[-1] if link.ok else None)
+            one = _in_folder(host, folder, address or "")
+            if one is not None and (one.address or group.endswith("accel")):
+                one = msgspec.structs.replace(one, kind=one.kind or kind)
+                if computes(one):
+                    found.append(one)
+    for driver in ("amdxdna", "intel_vpu"):
+        for name in host.list(f"/sys/bus/pci/drivers/{driver}").names:
+            address = address_of(name)
+            one = _in_folder(host, f"/sys/bus/pci/drivers/{driver}/{name}", address) if address else None
+            if one is not None:
+                found.append(msgspec.structs.replace(one, kind=one.kind or "118000", driver=driver))
+    return found
 
 
 def _driver(host: Host, folder: str) -> str | None:

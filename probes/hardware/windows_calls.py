@@ -167,9 +167,7 @@ def _values(path: str) -> dict[str, Any]:
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY) as key:
             for number in range(winreg.QueryInfoKey(key)[1]):
                 name, value, kind = winreg.EnumValue(key, number)
-                if kind == 11 and isinstance(value, bytes):  # REG_QWORD of some drivers
-                    value = int.from_bytes(value, "little")
-                elif isinstance(value, bytes) and name == "HardwareInformation.qwMemorySize" and len(value) == 8:
+                if (kind == 11 and isinstance(value, bytes)) or (isinstance(value, bytes) and name == "HardwareInformation.qwMemorySize" and len(value) == 8):  # REG_QWORD of some drivers
                     value = int.from_bytes(value, "little")
                 found[name] = value
     except OSError:

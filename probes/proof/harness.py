@@ -119,7 +119,12 @@ def run_check(
             log.append(clean)
             progress.log(clean)
 
-    scratch = tempfile.mkdtemp(prefix="sf-")
+    try:
+        scratch = tempfile.mkdtemp(prefix="sf-")
+    except OSError as error:
+        why = error.strerror or str(error)
+        said = Text(f"No folder to work in: {why}.", f"没有可用的工作文件夹：{why}。")
+        return SmokeResult(check=check.id, outcome="failed", because=said, proves=check.proves, limits=check.limits)
     throttles = machine_state.throttle_events()
     before = machine_state.now()
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

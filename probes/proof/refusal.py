@@ -45,7 +45,12 @@ def understand(output: str) -> Refusal:
     flat = flat.replace("stackfit-plan depends on", "you require")
     low = flat.lower()
     kind, subject = _kind(flat, low)
-    return Refusal(kind=kind, subject=subject, text=_sentence(kind, subject, flat), detail=re.sub(r"\s*\n\s*", "; ", detail)[:DETAIL_CHARACTERS])
+    return Refusal(
+        kind=kind,
+        subject=subject,
+        text=_sentence(kind, subject, flat),
+        detail=re.sub(r"\s*\n\s*", "; ", detail)[:DETAIL_CHARACTERS],
+    )
 
 
 def _kind(flat: str, low: str) -> tuple[Kind, str]:

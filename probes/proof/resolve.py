@@ -62,6 +62,11 @@ def resolve(
     question = _Question(plan, settings, client, machine, python_path, progress)
     try:
         result = question.answer()
+    except OSError as error:
+        why = error.strerror or str(error)
+        return _not_asked(
+            client, Text(f"The resolver needs a folder to work in: {why}.", f"解析器需要工作文件夹：{why}。")
+        )
     except uv.NoUv as error:
         return _not_asked(client, Text(f"uv is missing: {error}", f"缺少 uv：{error}"))
     if existing is not None and result.outcome == "verified":

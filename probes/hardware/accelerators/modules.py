@@ -7,6 +7,6 @@ from types import ModuleType
 
 def vendors() -> tuple[ModuleType, ...]:
     """Modules with VENDOR and read(context). Named one by one, so that a packaged program holds them all."""
-    from probes.hardware.accelerators import nvidia
+    from probes.hardware.accelerators import amd, apple, huawei, intel, nvidia, others
 
-    return (nvidia,)
+    return (nvidia, amd, intel, apple, huawei, others)

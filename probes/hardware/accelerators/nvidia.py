@@ -107,7 +107,7 @@ def _answers(context: Context) -> list[nvidia_text.Answer]:
                 ("no answer", reading.source),
             )  # fmt: skip
     read_texts = [nvidia_text.read(r.text, r.source, r.status == "failed") for r in readings if r.rc != 127]
-    context.memory["nvidia_smi_absent"] = bool(readings) and all(r.rc == 127 for r in readings) or (
+    context.memory["nvidia_smi_absent"] = (bool(readings) and all(r.rc == 127 for r in readings)) or (
         context.complete and _program(host) is None
     )
 

@@ -185,7 +185,7 @@ def _long(text: str, answer: Answer) -> None:
 
 def _csv(text: str, answer: Answer) -> None:
     match = re.search(r"--query-gpu=(\S+)", answer.source)
-    lines = [line for line in text.splitlines() if line.strip() and "," in line or (match and "," not in match[1] and line.strip())]
+    lines = [line for line in text.splitlines() if (line.strip() and "," in line) or (match and "," not in match[1] and line.strip())]
     if match is None or not lines:
         return
     asked = [name.strip().lower() for name in match[1].split(",")]
