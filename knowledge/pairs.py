@@ -179,7 +179,7 @@ def _on_processor(
     extra: list[Verdict] = []
     if carried is not None and not all(integrated(card) for card in carried.route.cards):
         for verdict in _hardware(carried)[:1]:  # another system than this one is no fault of the card
-            cure = remedy("use_instead", {"device": "processor (CPU)"})
+            cure = remedy("use_instead", {"device": "CPU"})
             extra.append(
                 Verdict(
                     code=verdict.code,
@@ -266,6 +266,8 @@ def on_route(
             best = found
         if best.fit == "ready":
             return best
+    if best is not None and best.fit == "unsuitable":
+        return best  # with this Python met, so another one would not help
     offers = {minor for build in _roots(framework, route) for minor in build.pythons}
     for name in _bases_pythons(catalog, framework, offers):
         situation.python, situation.python_minor = None, name
@@ -278,8 +280,8 @@ def on_route(
 
 
 def _python_is_why(solution: Solution) -> bool:
-    """Whether another minor could make a difference to a stack that does not fit."""
-    return any(v.outcome == "unmet" and (v.subject == "Python" or v.code == "package.conflict") for v in solution.verdicts)
+    """Whether the minor that was tried is one without wheels, so that another could make a difference."""
+    return any(v.outcome == "unmet" and v.subject == "Python" and not v.remedies for v in solution.verdicts)
 
 
 def _bases_pythons(catalog: Catalog, framework: Framework, offers: set[str]) -> list[str]:

@@ -30,7 +30,8 @@ VARIABLES = frozenset({
 
 def quoted(word: str, shell: str = "bash") -> str:
     """WORD as one argument of SHELL. Control characters can be no part of a command: they are left out."""
-    word = "".join(c for c in word if c.isprintable())
+    if not word.isprintable():
+        word = "".join(c for c in word if c.isprintable())
     if shell == "powershell":
         if word and _PLAIN_WINDOWS.fullmatch(word) and not word.startswith(("-", "~")):
             return word
