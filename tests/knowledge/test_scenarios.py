@@ -175,6 +175,18 @@ def test_what_a_question_says_it_changes_is_known() -> None:
         assert question.changes, question.id
 
 
+def test_a_laptop_is_not_asked_about_a_cluster() -> None:
+    for where, scenario in (
+        ("windows-rtx-3060", "llm-finetuning"),
+        ("mac-m3", "llm-serving"),
+        ("linux-cpu", "research"),
+    ):
+        asked = set(advised(scenario, where, {}).open_questions)
+        assert not asked & {"gpus-per-node", "interconnect", "scheduler", "node-loss", "kv-bits", "optimizer"}
+    asked = set(advised("distributed-training", "linux-8xh100", {}).open_questions)
+    assert {"nodes", "gpus-per-node", "interconnect", "scheduler", "node-loss"} <= asked
+
+
 def texts(value: Any, place: str = "") -> Any:
     if isinstance(value, Text):
         yield place, value
