@@ -175,6 +175,16 @@ def test_what_a_question_says_it_changes_is_known() -> None:
         assert question.changes, question.id
 
 
+def test_the_checks_that_are_named_exist() -> None:
+    from probes.proof import checks
+
+    there = {check.id for check in checks.every()}
+    for scenario in knowledge().scenarios.values():
+        assert scenario.checks and set(scenario.checks) <= there, scenario.id
+    for framework in knowledge().frameworks.values():
+        assert set(framework.checks) <= there, framework.id
+
+
 def test_a_laptop_is_not_asked_about_a_cluster() -> None:
     for where, scenario in (
         ("windows-rtx-3060", "llm-finetuning"),
