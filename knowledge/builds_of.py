@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from knowledge.catalog import Build, Catalog, Contents, PackageFacts
+from knowledge.catalog import Build, Catalog, Contents, DefaultTag
 from knowledge.catalog import Remedy as RemedyData
 from knowledge.facts import MachineProfile, Python, Source
 from knowledge.text import Text
@@ -39,7 +39,10 @@ def name_key(name: str) -> str:
 
 def versions_of(python: Python) -> dict[str, str]:
     """Packages of an environment: name (as indexes compare it) to version; those without a version left out."""
-    return {name_key(package.name): package.version for package in python.packages or () if package.version}
+    found = {name_key(package.name): package.version for package in python.packages or () if package.version}
+    if python.kind == "conda" and "pytorch" in found:
+        found.setdefault("torch", found["pytorch"])  # conda's name for it
+    return found
 
 
 def platform_of(machine: MachineProfile, python: Python) -> str | None:
@@ -71,7 +74,7 @@ def device_of(tag: str) -> tuple[str | None, str | None]:
     ):  # fmt: skip
         if tag.startswith(start):
             return device, None
-    if ".nv" in tag or tag.startswith("nv"):
+    if tag == "nv":
         return "cuda", None
     return None, None
 
@@ -103,11 +106,11 @@ def _tag(
     catalog: Catalog, versions: dict[str, str], python: Python, package: str, version: str, platform: str | None
 ) -> tuple[str | None, bool]:
     """The build's tag and whether the version itself says it."""
+    if re.search(r"\+(?:.*\.)?nv\d", version):
+        return "nv", True  # NVIDIA's own containers and Jetson wheels
     own = local_tag(version)
     if own is not None and device_of(own)[0] is not None:
         return own, True
-    if ".nv" in version:
-        return "nv", True
     if package in MARKED:
         conda = _conda(versions, python)
         if conda is not None:
@@ -124,7 +127,7 @@ def _tag(
     return None, False
 
 
-def _defaults(catalog: Catalog, package: str) -> list:  # type: ignore[type-arg]
+def _defaults(catalog: Catalog, package: str) -> list[DefaultTag]:
     return [row for facts in catalog.packages.values() for row in facts.defaults if row.package == package]
 
 
@@ -183,7 +186,3 @@ def _catalogued(
                 found.append(build)
     devices = {build.device for build in found}
     return found[0] if len(devices) == 1 else None
-
-
-def facts_of(catalog: Catalog) -> tuple[PackageFacts, ...]:
-    return tuple(catalog.packages.values())

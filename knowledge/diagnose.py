@@ -19,10 +19,10 @@ PAIN = (
     "system.", "cpu.", "disk.", "memory.", "network.", "project.", "accel.",
 )  # fmt: skip
 MACHINE_RULES = (
-    devices.states, devices.shape, system.processors, system.shared_memory, system.system, system.space, system.toolkits,
+    devices.states, devices.shape, devices.age, system.processors, system.shared_memory, system.system, system.space, system.toolkits,
     network.network,
 )  # fmt: skip
-ENVIRONMENT_RULES = (builds.processor, builds.libc, builds.devices, parts.together, parts.variants, parts.broken, projects.projects)
+ENVIRONMENT_RULES = (builds.processor, builds.libc, builds.devices, builds.libraries, parts.together, parts.variants, parts.broken, projects.projects)
 
 
 def diagnose(
@@ -50,7 +50,7 @@ def _environments(facts: Machine, python: str | None) -> Iterator[Finding]:
         yield from interpreters.interpreter(env, only=len(pythons) == 1 or place in asked)
         emulated = item.arch is not None and facts.profile.system.arch is not None and item.arch != facts.profile.system.arch
         for rule in ENVIRONMENT_RULES:
-            if emulated and rule is builds.devices:
+            if emulated and rule in (builds.devices, builds.libraries):
                 continue  # what it holds is for another processor: that is the one cause
             yield from rule(env)
 

@@ -40,6 +40,7 @@ WORDINGS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("", "Load the driver's kernel module.", "加载驱动的内核模块。"),
     ),
     "container_gpu_flag": (
+        ("flags", "Start the container with the device handed in: {flags}.", "启动容器时把设备交给它：{flags}。"),
         ("", "Start the container with its GPU handed in: with Docker, the option --gpus all.",
          "启动容器时把 GPU 交给它：Docker 用 --gpus all 选项。"),
     ),
@@ -85,6 +86,8 @@ WORDINGS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("", "Install from the index that holds the build for this GPU.", "从提供适合此 GPU 的构建的软件源安装。"),
     ),
     "uninstall": (
+        ("system_package", "Remove the system package {system_package} (with the system's package manager).",
+         "用系统包管理器卸载 {system_package}。"),
         ("package", "Uninstall {package}.", "卸载 {package}。"),
         ("", "Uninstall the package that is in the way.", "卸载造成冲突的软件包。"),
     ),
@@ -226,7 +229,7 @@ def _commands(code: str, given: dict[str, str]) -> tuple[str, ...]:
     if code == "container_image" and _is_image(given.get("image", "")):
         return (line(["docker", "pull", given["image"]], shell),)
     if code == "container_gpu_flag":
-        return ("docker run --gpus all …",)
+        return () if given.get("flags") else ("docker run --gpus all …",)
     if code == "install_driver" and given.get("vendor", "").lower() == "nvidia" and given.get("distribution") == "ubuntu":
         return ("sudo ubuntu-drivers install",)
     if code == "install_system_package" and package and all(is_name(word) for word in package.split()):

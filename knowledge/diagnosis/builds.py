@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from knowledge.builds_of import Built, contents, device_of, platform_of
+from knowledge.builds_of import Built, contents, platform_of
 from knowledge.catalog import Contents
 from knowledge.diagnosis.fitting import Fitting, fitting
 from knowledge.diagnosis.situation import DEVICE_OF, VENDORS, Environment, found, title
@@ -61,6 +61,8 @@ def _device_build(env: Environment, built: Built) -> Finding | None:
     if not any(card.vendor == vendor for card in machine.cards):
         return _other_vendor(env, built)
     cards = machine.of(vendor)
+    outside = [item for item in cards if not _inside(item[1])]
+    cards = outside or cards  # a GPU inside the processor is no fault beside a card
     if not cards:
         return None  # there, but not usable: that is the fault, and it is told
     return _code(env, built, cards) or _driver(env, built, cards)
@@ -91,6 +93,8 @@ def _code(env: Environment, built: Built, cards: list[tuple[int, Accelerator]]) 
     if not cures:
         cures = (env.cure("use_instead"), env.cure("build_from_source", package=built.package))
     severity: Severity = "error" if len(bad) == len(cards) else "warning"
+    if all(_inside(card) for _, card in bad):
+        severity = "info"
     return found("package.arch_not_built", severity, built.package, en, zh, proof, cures, built.source)
 
 
@@ -137,7 +141,7 @@ def _driver(env: Environment, built: Built, cards: list[tuple[int, Accelerator]]
         older = fitting(env, FRAMEWORKS.get(built.package, ""), built.device or "", [(place, card)], built.version)
         cures: list[Remedy] = [env.cure("update_driver", vendor=vendor, minimum=floor, os=side)]
         if older is not None and older.build.toolkit != built.toolkit:
-            cures.append(older.remedy(env, built.package))
+            cures.extend(older.remedies(env, built.package))
         return found(
             "package.driver_too_old", "error", built.package,
             f"{built.package} {built.version} was built with {backend.name.en} {built.toolkit}, which needs driver {floor} or newer; here is {shown}. It falls back to the processor or fails.",
@@ -152,9 +156,12 @@ def _replacement(env: Environment, built: Built, cards: list[Accelerator]) -> tu
     places = [(place, card) for place, card in enumerate(env.machine.cards) if card in cards]
     better = fitting(env, FRAMEWORKS.get(built.package, ""), built.device or "", places, built.version)
     cures: list[Remedy] = []
+    if any(_is_jetson(env, card) for card in cards) and (better is None or not better.build.index.startswith("jetson")):
+        better = None
+        cures.append(env.cure("use_index", package=built.package, index="jetson-jp6"))
+        cures.append(env.cure("build_from_source", package=built.package))
     if better is not None:
-        cures.append(better.remedy(env, built.package))
-        cures.extend(better.needed)
+        cures.extend(better.remedies(env, built.package))
     cures.extend(env.cures(built.remedies))
     return tuple(cures)
 
@@ -173,7 +180,7 @@ def _other_vendor(env: Environment, built: Built) -> Finding | None:
         return found("package.gpu_build", severity, built.package,
                      f"{built.package} {built.version} is built for {maker} devices; {title(card)} is not used by it.",
                      f"{built.package} {built.version} 是面向 {maker} 设备的构建，不会使用 {title(card)}。", proof,
-                     (choice.remedy(env, built.package), *choice.needed))  # fmt: skip
+                     choice.remedies(env, built.package))  # fmt: skip
     if machine.of("huawei") or any(card.vendor in ("moore-threads", "cambricon", "habana") for card in machine.cards):
         return None  # its plug-in is the subject
     return found("package.gpu_build", "info", built.package,
@@ -222,7 +229,7 @@ def _cpu_build(env: Environment, built: Built) -> Finding | None:
         severity = "info"  # JetPack's own wheels carry no mark either
     how_en = "" if built.marked else " (the version carries no mark, but this is what the package index holds for this system)"
     how_zh = "" if built.marked else "（版本号没有标记，但软件源为此系统提供的就是 CPU 版）"
-    cures = (*env.cures(built.remedies), *choice.needed) if built.remedies else (choice.remedy(env, built.package), *choice.needed)
+    cures = env.cures(built.remedies) if built.remedies else choice.remedies(env, built.package)
     en = f"{built.package} {built.version} is the CPU build{how_en}; {title(card)} stays idle."
     zh = f"{built.package} {built.version} 是 CPU 版{how_zh}，{title(card)} 不会被使用。"
     if built.because is not None:
@@ -302,5 +309,35 @@ def _rows(env: Environment) -> Iterator[Contents]:
         yield row
 
 
-def toolkit_of(built: Built) -> str | None:
-    return built.toolkit or (device_of(built.tag)[1] if built.tag else None)
+def libraries(env: Environment) -> Iterator[Finding]:
+    """CUDA libraries that a package needs beside its wheel, and a compiler of another CUDA than torch's."""
+    torch = env.built("torch")
+    cuda = torch.toolkit if torch is not None and torch.device == "cuda" else None
+    software = env.machine.profile.software
+    ort = env.built("onnxruntime-gpu")
+    if ort is not None and ort.toolkit is not None and env.machine.of("nvidia"):
+        major = ort.toolkit.split(".")[0]
+        system_cuda = software.cuda_toolkit if isinstance(software.cuda_toolkit, str) else None
+        own = f"nvidia-cudnn-cu{major}" in env.versions
+        offered = [word for word in (cuda, system_cuda) if word is not None]
+        if not own and offered and all(word.split(".")[0] != major for word in offered):
+            yield found("toolkit.mismatch", "warning", "onnxruntime-gpu", f"onnxruntime-gpu {ort.version} loads the libraries of CUDA {major}; here are those of CUDA {offered[0]}. It falls back to the processor.",
+                        f"onnxruntime-gpu {ort.version} 需要 CUDA {major} 的库；此处只有 CUDA {offered[0]} 的库，会退回 CPU。", env.proof("onnxruntime-gpu", "torch"),
+                        (env.cure("install_package", package="onnxruntime-gpu[cuda,cudnn]"), env.cure("pin_version", package="onnxruntime-gpu", version="1.26.0" if major == "13" else "1.18.1")), ort.source)  # fmt: skip
+        elif not own and not offered and software.cuda_toolkit is False:
+            yield found("toolkit.missing", "warning", "onnxruntime-gpu", f"onnxruntime-gpu {ort.version} brings no CUDA libraries, and none are installed. It falls back to the processor.",
+                        f"onnxruntime-gpu {ort.version} 不含 CUDA 库，本机也没有安装，会退回 CPU。", env.proof("onnxruntime-gpu"),
+                        (env.cure("install_package", package="onnxruntime-gpu[cuda,cudnn]"),), ort.source)  # fmt: skip
+    tensorflow = env.built("tensorflow")
+    if (
+        tensorflow is not None and tensorflow.device == "cuda" and env.machine.of("nvidia") and software.cuda_toolkit is False
+        and not any(name.startswith("nvidia-cudnn") for name in env.versions) and not env.machine.profile.system.container
+    ):  # fmt: skip
+        yield found("toolkit.missing", "warning", "tensorflow", f"tensorflow {tensorflow.version} was installed without its CUDA libraries, and none are on this system: it sees no GPU.",
+                    f"安装 tensorflow {tensorflow.version} 时没有带上 CUDA 库，系统中也没有：它看不到 GPU。", env.proof("tensorflow"),
+                    (env.cure("install_package", package="tensorflow[and-cuda]"),), tensorflow.source)  # fmt: skip
+    compiler = software.nvcc if isinstance(software.nvcc, str) else software.cuda_toolkit
+    if isinstance(compiler, str) and cuda is not None and compiler.split(".")[0] != cuda.split(".")[0]:
+        yield found("toolkit.mismatch", "info", "CUDA", f"nvcc is of CUDA {compiler}, torch of CUDA {cuda}: torch itself runs, but extensions (flash-attn, custom kernels) refuse to compile.",
+                    f"nvcc 属于 CUDA {compiler}，torch 属于 CUDA {cuda}：torch 可以运行，但扩展（flash-attn、自定义算子）无法编译。",
+                    env.proof("torch") + env.machine.fact("software.cuda_toolkit", compiler), (env.cure("install_system_package", name=f"CUDA toolkit {cuda}"),))  # fmt: skip

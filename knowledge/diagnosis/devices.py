@@ -19,6 +19,12 @@ SETTINGS = {
     "nvidia": "CUDA_VISIBLE_DEVICES", "amd": "HIP_VISIBLE_DEVICES", "intel": "ZE_AFFINITY_MASK",
     "huawei": "ASCEND_RT_VISIBLE_DEVICES",
 }  # fmt: skip
+FLAGS = {
+    ("amd", "gpu"): "--device /dev/kfd --device /dev/dri --group-add render", ("intel", "gpu"): "--device /dev/dri",
+    ("intel", "npu"): "--device /dev/accel", ("amd", "npu"): "--device /dev/accel",
+    ("huawei", "npu"): "--device /dev/davinci0 --device /dev/davinci_manager --device /dev/hisi_hdc",
+    ("habana", "npu"): "--runtime=habana", ("rockchip", "npu"): "--device /dev/dri",
+}  # fmt: skip
 WSL = Source(url="https://docs.nvidia.com/cuda/wsl-user-guide/index.html", date="2026")
 INTEL_NPU = Source(url="https://github.com/intel/linux-npu-driver/blob/main/docs/overview.md", date="2026")
 # The last driver branch that knows an old chip. Source: NVIDIA driver release notes.
@@ -43,6 +49,12 @@ def _vendor(card: Accelerator) -> str:
     return VENDORS.get(card.vendor, card.vendor)
 
 
+def _hand_in(card: Accelerator) -> Remedy:
+    """The option that gives a container this vendor's device files."""
+    flags = FLAGS.get((card.vendor, card.kind))
+    return remedy("container_gpu_flag", {"flags": flags} if flags else {})
+
+
 def _mismatch(machine: Machine, card: Accelerator, proof: tuple[Evidence, ...]) -> Finding:
     system, vendor, name = machine.profile.system, _vendor(card), title(card)
     if system.wsl:
@@ -51,7 +63,7 @@ def _mismatch(machine: Machine, card: Accelerator, proof: tuple[Evidence, ...]) 
             "A Linux display driver was installed inside WSL and hides the one that Windows hands in. Only the driver of Windows counts here: remove the Linux one.",
             "WSL 内安装了 Linux 显卡驱动，挡住了 Windows 提供的驱动。这里只认 Windows 的驱动：请删除 Linux 版。",
             proof,
-            (remedy("uninstall", {"package": f"{card.vendor}-driver"}), remedy("update_driver", {"vendor": vendor, "os": "windows"})),
+            (remedy("uninstall", {"system_package": f"{card.vendor}-driver-*"}), remedy("update_driver", {"vendor": vendor, "os": "windows"})),
             WSL,
         )  # fmt: skip
     if system.container:
@@ -59,7 +71,7 @@ def _mismatch(machine: Machine, card: Accelerator, proof: tuple[Evidence, ...]) 
             "driver.library_mismatch", "error", name,
             f"The {vendor} libraries in this container are not of the version of the host's kernel module: the container was started before the host's driver changed, or the image brings a driver of its own.",
             f"容器内的 {vendor} 库与宿主机内核模块版本不一致：容器在宿主机更换驱动前启动，或镜像自带了驱动。",
-            proof, (remedy("container_gpu_flag"), remedy("reboot")),
+            proof, (_hand_in(card), remedy("reboot")),
         )  # fmt: skip
     return found(
         "driver.library_mismatch", "error", name,
@@ -79,7 +91,7 @@ def _no_driver(machine: Machine, card: Accelerator, proof: tuple[Evidence, ...])
         return found("driver.missing", "error", name,
                      "The driver of a container is that of its host, and no working one was handed in: the host lacks it, or the NVIDIA container toolkit.",
                      "容器使用宿主机的驱动，但没有可用的驱动被交进来：宿主机缺少驱动，或缺少 NVIDIA 容器工具包。",
-                     proof, (remedy("container_gpu_flag"), install))  # fmt: skip
+                     proof, (_hand_in(card), install))  # fmt: skip
     if system.container:
         return found("driver.missing", "error", name,
                      f"The device was handed into this container, but the image lacks the user-space driver of {vendor}.",
@@ -131,7 +143,7 @@ def _module_missing(machine: Machine, card: Accelerator, proof: tuple[Evidence, 
         "driver.module_missing", "error", title(card),
         f"The {vendor} driver is installed, but its kernel module {module} is not loaded: a new kernel came without it, or Secure Boot refuses it.",
         f"已安装 {vendor} 驱动，但内核模块 {module} 未加载：可能是新内核没有该模块，或被安全启动拒绝。",
-        proof, (load, remedy("reboot"), remedy("reinstall", {"package": f"{card.vendor}-driver"})),
+        proof, (load, remedy("reboot"), remedy("install_system_package", {"name": f"linux-headers, {card.vendor} DKMS"})),
     )  # fmt: skip
 
 
@@ -141,7 +153,7 @@ def _permission(machine: Machine, card: Accelerator, proof: tuple[Evidence, ...]
     if card.vendor == "amd" and card.kind == "gpu":
         cures.append(remedy("join_group", {"group": "video"}))
     if machine.profile.system.container:
-        cures.append(remedy("container_gpu_flag"))
+        cures.append(_hand_in(card))
     return found("accel.permission", "error", title(card), f"Driver and device work, but this user may not open the device file; its group is {group}.",
                  f"驱动和设备正常，但当前用户无权打开设备文件；其所属组为 {group}。", proof, tuple(cures))  # fmt: skip
 
@@ -150,7 +162,7 @@ def _hidden(machine: Machine, card: Accelerator, proof: tuple[Evidence, ...]) ->
     system, name = machine.profile.system, title(card)
     if system.container:
         return found("accel.hidden", "error", name, "The device is in the machine, but this container was started without it.",
-                     "机器里有该设备，但启动容器时没有把它交进来。", proof, (remedy("container_gpu_flag"),))  # fmt: skip
+                     "机器里有该设备，但启动容器时没有把它交进来。", proof, (_hand_in(card),))  # fmt: skip
     if system.sandbox:
         return found("accel.hidden", "warning", name, f"The device is hidden by the {system.sandbox} sandbox that this program runs in.",
                      f"该设备被 {system.sandbox} 沙盒隐藏。", proof, (remedy("enable_setting", {"setting": f"{system.sandbox}: device access"}),))  # fmt: skip
@@ -192,6 +204,25 @@ def shape(machine: Machine) -> Iterator[Finding]:
                         f"该设备已分区（MIG {card.mig}）：程序只能看到一个分区及其显存，各分区之间不能直接通信。",
                         machine.fact(f"accelerators.{place}.mig", card.mig), (remedy("enable_setting", {"setting": "MIG"}),))  # fmt: skip
         yield from _driver(machine, place, card)
+
+
+def age(machine: Machine) -> Iterator[Finding]:
+    """No device at all, and devices that current frameworks have left behind."""
+    if machine.profile.accelerators == ():
+        yield found("accel.none", "info", "accelerators", "There is no GPU or NPU here that frameworks know; everything runs on the processor.",
+                    "没有检测到框架支持的 GPU 或 NPU，一切都在 CPU 上运行。", machine.fact("accelerators", "none"))  # fmt: skip
+    for place, card in enumerate(machine.cards):
+        have = capability(card.target) if card.vendor == "nvidia" else None
+        proof = machine.fact(f"accelerators.{place}.target", card.target)
+        if have is not None and have < (5, 0):
+            yield found("accel.arch_too_old", "warning", title(card), f"No framework of today has code for capability {card.target}; the last PyTorch with it is 2.0 (CUDA 11.8).",
+                        f"当前任何框架都不含计算能力 {card.target} 的代码；最后支持它的 PyTorch 是 2.0（CUDA 11.8）。", proof, (remedy("use_instead", {"device": "processor (CPU)"}),))  # fmt: skip
+        elif have is not None and have < (7, 5) and have not in ((5, 3), (6, 2), (7, 2)):
+            yield found("accel.arch_too_old", "info", title(card), f"PyTorch 2.14 from the index cu126 is the last with code for capability {card.target}; CUDA 13 dropped it.",
+                        f"cu126 软件源的 PyTorch 2.14 是最后支持计算能力 {card.target} 的版本；CUDA 13 已不再支持。", proof)  # fmt: skip
+        elif card.vendor == "amd" and card.target == "gfx803":
+            yield found("accel.arch_too_old", "info", title(card), "ROCm no longer has code for Polaris and Fiji cards; llama.cpp and Ollama use them through Vulkan.",
+                        "ROCm 已不支持 Polaris 与 Fiji 显卡；llama.cpp 和 Ollama 可通过 Vulkan 使用。", proof, (remedy("use_instead", {"name": "llama.cpp (Vulkan)"}),))  # fmt: skip
 
 
 def _mixed(machine: Machine, usable: list[tuple[int, Accelerator]]) -> Iterator[Finding]:

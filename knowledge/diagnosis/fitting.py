@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from knowledge.answers import Answers
 from knowledge.builds_of import name_key
-from knowledge.catalog import Build
+from knowledge.catalog import Build, BuildPackage
 from knowledge.compatibility import Route, check
 from knowledge.diagnosis.situation import Environment
 from knowledge.facts import Accelerator, Remedy
 from knowledge.predicates import Situation
 from knowledge.versions import minor, version
 
+MARKED = re.compile(r"cu\d{3}|rocm[\d.]+|xpu|cpu")
 RANK = {"ready": 0, "undetermined": 1, "after_changes": 2}
 
 
@@ -21,19 +23,21 @@ class Fitting(NamedTuple):
     needed: tuple[Remedy, ...]  # what else must change for this build (another Python, WSL2 …)
     index_url: str | None
 
-    def remedy(self, env: Environment, package: str) -> Remedy:
-        """Installs the build in the environment in place of PACKAGE."""
-        build = self.build
-        item = next((p for p in build.packages if name_key(p.name) == package), build.packages[0] if build.packages else None)
-        if item is None:
-            return env.cure("use_instead")
-        index = item.index or build.index
-        params = {"package": item.name, "version": item.version, "index": index}
+    def remedies(self, env: Environment, package: str) -> tuple[Remedy, ...]:
+        """Installs the build in the environment in place of PACKAGE, and with it those of its parts that are there."""
+        own = [p for p in self.build.packages if name_key(p.name) == package] or list(self.build.packages[:1])
+        parts = [p for p in self.build.packages if p not in own and name_key(p.name) in env.versions and name_key(p.name) != "numpy"]
+        return (*(self._install(env, item) for item in (*own, *parts)), *self.needed)
+
+    def _install(self, env: Environment, item: BuildPackage) -> Remedy:
+        index = item.index or self.build.index
+        if index == "pypi":
+            return env.cure("reinstall", package=item.name, version=item.version)
+        # The mark belongs to the version: without it pip is content with the build that is there.
+        mark = f"+{index}" if MARKED.fullmatch(index) and "+" not in item.version else ""
+        params = {"package": item.name, "version": f"{item.version}{mark}", "index": index}
         if self.index_url is not None:
             params["index_url"] = self.index_url
-        if index == "pypi":
-            del params["index"]
-            return env.cure("reinstall", **params)
         return env.cure("use_index", **params)
 
 
@@ -66,7 +70,9 @@ def fitting(
         )
         same = version(build.version) == public
         newest = version(build.version) or zero
-        key = (RANK[checked.fit], not build.stable, not same, _Reversed(newest), place)
+        # PyPI's own build differs from the installed one in nothing that pip sees, so an index by name comes first.
+        plain = build.index == "pypi" and framework == "pytorch"
+        key = (checked.changes, RANK[checked.fit], not build.stable, not same, _Reversed(newest), plain, place)
         if best is None or key < best[0]:
             best = key, build, needed
     if best is None:

@@ -5,47 +5,98 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from knowledge.answers import Answers
 from knowledge.catalog import Together
 from knowledge.diagnosis.situation import Environment, found
-from knowledge.facts import Finding, Remedy
+from knowledge.facts import Finding, Remedy, Severity, Source
 from knowledge.predicates import Situation, holds
-from knowledge.versions import specifier, version, within
+from knowledge.text import Text
+from knowledge.versions import version, within
 
-# Both of these in one environment work together: the second is a plug-in of the first.
-QNN_PLUGIN = "2.0"
+
+class Mismatch(NamedTuple):
+    """One bound that an installed package breaks."""
+
+    row: Together
+    other: str
+    bounds: str
 
 
 def together(env: Environment) -> Iterator[Finding]:
-    """Each table row that an installed package breaks. One finding per package: the first bound that is broken."""
-    told: set[str] = set()
+    """Table rows that installed packages break; several that break on one package are one finding on that one."""
+    ended = {row.package for facts in env.machine.catalog.packages.values() for row in facts.retired}
+    broken: dict[str, Mismatch] = {}
     numpy: list[tuple[Together, str]] = []
     for facts in env.machine.catalog.packages.values():
         for row in facts.together:
             have = env.versions.get(row.package)
-            if have is None or row.package in told or (row.versions and within(have, row.versions) is not True):
+            if have is None or row.package in broken or row.package in ended:
                 continue
-            for other, bounds in row.beside.items():
-                beside = env.versions.get(other)
-                if beside is None or within(beside, bounds) is not False:
-                    continue
-                if other == "triton" and not _cuda_torch(env):
-                    continue
-                told.add(row.package)
-                if row.code == "package.numpy_abi":
-                    numpy.append((row, beside))
-                else:
-                    yield _pair(env, row, other, bounds)
-                break
-            else:
+            if row.versions and within(have, row.versions) is not True:
+                continue
+            other = next((name for name in row.beside if _breaks(env, name, row.beside[name])), None)
+            if other is None:
                 yield from _toolkit(env, row)
+            elif row.code == "package.numpy_abi":
+                numpy.append((row, env.versions[other]))
+            else:
+                broken[row.package] = Mismatch(row, other, row.beside[other])
     if numpy:
         yield _numpy(env, numpy)
-    yield from _npu(env, told)
-    yield from _marks(env)
-    yield from _wheel_names(env)
-    yield from _uses(env, told)
+    told = set(broken)
+    groups: dict[str, list[Mismatch]] = {}
+    for item in (*broken.values(), *_in_step(env, told)):
+        groups.setdefault(item.other, []).append(item)
+    for other, items in groups.items():
+        told.update(item.row.package for item in items)
+        yield _pair(env, items[0]) if len(items) == 1 else _several(env, other, items)
+    if "torch" not in groups:
+        yield from _marks(env)
+        yield from _uses(env, told)
+    yield from _wheel_names(env, told)
+
+
+def _breaks(env: Environment, name: str, bounds: str) -> bool:
+    have = env.versions.get(name)
+    return have is not None and within(have, bounds) is False and (name != "triton" or _cuda_torch(env))
+
+
+# Packages that carry the version of another in so many numbers: (package, other, numbers, where to read).
+IN_STEP = (
+    ("torch-npu", "torch", 3, "https://gitcode.com/Ascend/pytorch"),
+    ("torch-mlu", "torch", 2, "https://www.cambricon.com/docs/"),
+    ("torch-xla", "torch", 2, "https://github.com/pytorch/xla"),
+    ("jax-cuda12-plugin", "jaxlib", 3, "https://github.com/jax-ml/jax/blob/main/docs/installation.md"),
+    ("jax-cuda13-plugin", "jaxlib", 3, "https://github.com/jax-ml/jax/blob/main/docs/installation.md"),
+    ("jax-cuda12-pjrt", "jaxlib", 3, "https://github.com/jax-ml/jax/blob/main/docs/installation.md"),
+    ("jax-cuda13-pjrt", "jaxlib", 3, "https://github.com/jax-ml/jax/blob/main/docs/installation.md"),
+    ("tensorflow-text", "tensorflow", 2, "https://github.com/tensorflow/text"),
+    ("tf-keras", "tensorflow", 2, "https://github.com/keras-team/tf-keras"),
+    ("openvino-genai", "openvino", 3, "https://github.com/openvinotoolkit/openvino.genai"),
+    ("openvino-tokenizers", "openvino", 3, "https://github.com/openvinotoolkit/openvino_tokenizers"),
+    ("mlx-metal", "mlx", 3, "https://github.com/ml-explore/mlx"),
+    ("tensorrt-cu12", "tensorrt", 3, "https://docs.nvidia.com/deeplearning/tensorrt/"),
+    ("tensorrt-cu13", "tensorrt", 3, "https://docs.nvidia.com/deeplearning/tensorrt/"),
+)
+
+
+def _in_step(env: Environment, told: set[str]) -> Iterator[Mismatch]:
+    """Packages that must carry the version of the one they plug into."""
+    for package, other, numbers, url in IN_STEP:
+        have, beside = env.versions.get(package), env.versions.get(other)
+        if have is None or beside is None or package in told:
+            continue
+        if package == "torch-npu" and "vllm-ascend" in told:
+            continue  # the same torch, told already
+        mine, theirs = version(have.partition("+")[0]), version(beside.partition("+")[0])
+        if mine is None or theirs is None or mine.release[:numbers] == theirs.release[:numbers]:
+            continue
+        wanted = ".".join(str(number) for number in mine.release[:numbers])
+        bounds = f"=={wanted}" if numbers == 3 else f"=={wanted}.*"
+        row = Together(package=package, beside={other: bounds}, source=Source(url=url, date="2026"))
+        yield Mismatch(row, other, bounds)
 
 
 def _cuda_torch(env: Environment) -> bool:
@@ -59,24 +110,62 @@ def _exact(bounds: str) -> str | None:
     return match.group(1) if match and not bounds.endswith(".*") else None
 
 
-def _pair(env: Environment, row: Together, other: str, bounds: str) -> Finding:
-    have, beside = env.versions[row.package], env.versions[other]
-    en = f"{row.package} {have} belongs with {other} {bounds}; here is {other} {beside}."
-    zh = f"{row.package} {have} 应与 {other} {bounds} 搭配；此环境中是 {other} {beside}。"
-    if row.because is not None:
-        en, zh = f"{en} {row.because.en}", f"{zh}{row.because.zh}"
-    exact = _exact(bounds)
+def _sentence(env: Environment, item: Mismatch) -> Text:
+    have, beside = env.versions[item.row.package], env.versions[item.other]
+    why = item.row.because
+    return Text(
+        f"{item.row.package} {have} belongs with {item.other} {item.bounds}; here is {item.other} {beside}."
+        + (f" {why.en}" if why else ""),
+        f"{item.row.package} {have} 应与 {item.other} {item.bounds} 搭配；此环境中是 {item.other} {beside}。" + (why.zh if why else ""),
+    )
+
+
+def _severity(item: Mismatch) -> Severity:
+    """A compiled pair fails at import; a bound that only metadata states often still runs."""
+    return "error" if item.row.code == "package.pair_mismatch" and item.row.package != "torch" else "warning"
+
+
+def _cures(env: Environment, item: Mismatch) -> list[Remedy]:
+    exact, package = _exact(item.bounds), item.row.package
     cures: list[Remedy] = []
-    partner = _partner(env, row.package, other)
+    partner = _partner(env, package, item.other)
     if partner is not None:
-        cures.append(_as_torch(env, row.package, partner))
-    if exact is not None:
-        cures.append(env.cure("pin_version", package=other, version=exact))
+        cures.append(_as_torch(env, package, partner))
+    elif exact is not None:
+        cures.append(_as_torch(env, item.other, exact) if item.other == "torch" else env.cure("pin_version", package=item.other, version=exact))
     else:
-        cures.append(env.cure("reinstall", package=f"{row.package} {other}"))
-    cures.extend(env.cures(row.remedies))
-    return found(row.code, "error" if row.code == "package.pair_mismatch" and row.package != "torch" else "warning", row.package, en, zh,
-                 env.proof(row.package, other), tuple(cures), row.source)  # fmt: skip
+        cures.append(env.cure("reinstall", package=f"{package} {item.other}"))
+    cures.extend(env.cures(item.row.remedies))
+    return cures
+
+
+def _pair(env: Environment, item: Mismatch) -> Finding:
+    text = _sentence(env, item)
+    return found(item.row.code, _severity(item), item.row.package, text.en, text.zh, env.proof(item.row.package, item.other),
+                 tuple(_cures(env, item)), item.row.source)  # fmt: skip
+
+
+def _several(env: Environment, other: str, items: list[Mismatch]) -> Finding:
+    """One package that several others do not belong with: most likely a later install replaced it."""
+    loudest = min(items, key=lambda item: ("error", "warning", "info").index(_severity(item)))
+    names = ", ".join(f"{item.row.package} {env.versions[item.row.package]} ({item.bounds})" for item in items)
+    wanted = {exact for item in items if (exact := _exact(item.bounds)) is not None}
+    cures: list[Remedy] = []
+    if len(wanted) == 1 and all(_fits(next(iter(wanted)), item.bounds) for item in items):
+        version_ = next(iter(wanted))
+        cures.append(_as_torch(env, "torch", version_) if other == "torch" else env.cure("pin_version", package=other, version=version_))
+    else:
+        cures.extend(cure for item in items for cure in _cures(env, item))
+    return found(
+        loudest.row.code, _severity(loudest), other,
+        f"{other} {env.versions[other]} does not belong with {names}. Most likely a later install replaced {other}.",
+        f"{other} {env.versions[other]} 与 {names} 不匹配。很可能是之后的安装替换了 {other}。",
+        env.proof(other, *(item.row.package for item in items)), tuple(cures), loudest.row.source,
+    )  # fmt: skip
+
+
+def _fits(wanted: str, bounds: str) -> bool:
+    return within(wanted, bounds) is True
 
 
 def _partner(env: Environment, package: str, other: str) -> str | None:
@@ -98,10 +187,11 @@ def _partner(env: Environment, package: str, other: str) -> str | None:
 
 
 def _as_torch(env: Environment, package: str, wanted: str) -> Remedy:
+    """PACKAGE in version WANTED from the index that the installed torch is from."""
     torch = env.built("torch")
     tag = torch.tag if torch is not None and torch.marked else None
-    if tag and tag.startswith(("cu", "rocm", "cpu", "xpu")) and tag != "cuda":
-        return env.cure("use_index", package=package, version=wanted, index=tag)
+    if tag is not None and re.fullmatch(r"cu\d{3}|rocm[\d.]+|xpu|cpu", tag):
+        return env.cure("use_index", package=package, version=f"{wanted}+{tag}", index=tag)
     return env.cure("pin_version", package=package, version=wanted)
 
 
@@ -133,23 +223,6 @@ def _toolkit(env: Environment, row: Together) -> Iterator[Finding]:
                     (env.cure("container_image"), env.cure("install_system_package", name=f"{name.upper()} {bounds}")), row.source)  # fmt: skip
 
 
-def _npu(env: Environment, told: set[str]) -> Iterator[Finding]:
-    """Plug-ins of torch carry its version in their first three numbers."""
-    torch = env.versions.get("torch")
-    for package in ("torch-npu", "torch-musa", "torch-mlu", "torch-xla"):
-        have = env.versions.get(package)
-        if torch is None or have is None or package == "torch-musa":
-            continue
-        a, b = version(have), version(torch.partition("+")[0])
-        depth = 2 if package == "torch-xla" else 3
-        if a is None or b is None or a.release[:depth] == b.release[:depth] or "vllm-ascend" in told:
-            continue
-        wanted = ".".join(str(number) for number in a.release[:depth])
-        yield found("package.pair_mismatch", "error", package, f"{package} {have} is built for torch {wanted}; here is torch {torch}. Another package has replaced torch.",
-                    f"{package} {have} 针对 torch {wanted} 编译；此环境中是 torch {torch}。torch 被其他软件包替换过。", env.proof(package, "torch"),
-                    (env.cure("pin_version", package="torch", version=wanted if depth == 3 else f"{wanted}.0"), env.cure("reinstall", package=f"torch {package}")))  # fmt: skip
-
-
 def _marks(env: Environment) -> Iterator[Finding]:
     """torch, torchvision and torchaudio from different indexes: +cu128 beside +cpu."""
     torch = env.built("torch")
@@ -163,7 +236,7 @@ def _marks(env: Environment) -> Iterator[Finding]:
                         (_as_torch(env, package, part.version.partition("+")[0]),))  # fmt: skip
 
 
-def _wheel_names(env: Environment) -> Iterator[Finding]:
+def _wheel_names(env: Environment, told: set[str]) -> Iterator[Finding]:
     """Marks such as +cu12torch2.7cxx11abiFALSE say which torch a kernel package was compiled for."""
     torch = env.versions.get("torch")
     if torch is None:
@@ -171,7 +244,7 @@ def _wheel_names(env: Environment) -> Iterator[Finding]:
     built = env.built("torch")
     for package, have in env.versions.items():
         match = re.search(r"\+.*?(?:torch|pt)(\d)\.?(\d+)", have)
-        if match is None or package == "torch":
+        if match is None or package == "torch" or package in told:
             continue
         wanted = f"{match.group(1)}.{match.group(2)}"
         if within(torch, f"=={wanted}.*") is False:
@@ -242,7 +315,3 @@ def broken(env: Environment) -> Iterator[Finding]:
             if have is not None and within(have, row.versions) and holds(row.when, situation):
                 yield found("package.known_broken", row.severity, row.package, f"{row.package} {have}: {row.because.en}", f"{row.package} {have}：{row.because.zh}",
                             env.proof(row.package), env.cures(row.remedies), row.source)  # fmt: skip
-
-
-def is_bound(text: str) -> bool:
-    return specifier(text) is not None

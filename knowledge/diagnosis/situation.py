@@ -99,8 +99,9 @@ def found(
     remedies: tuple[Remedy, ...] = (),
     source: Source | None = None,
 ) -> Finding:
+    once = tuple({(item.code, item.text.en): item for item in reversed(remedies)}.values())[::-1]
     return Finding(
-        code=code, severity=severity, subject=subject, because=Text(en, zh), evidence=proof, remedies=remedies, source=source
+        code=code, severity=severity, subject=subject, because=Text(en, zh), evidence=proof, remedies=once, source=source
     )
 
 

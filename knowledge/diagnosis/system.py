@@ -1,13 +1,13 @@
 """The computer under the environments: processors, memory, C library, container and system settings."""
 
-# ruff: noqa: E501 - a wide character counts twice
+# ruff: noqa: E501, S108 - a wide character counts twice; /dev/shm is only named
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from knowledge.diagnosis.situation import Machine, found
 from knowledge.explain import remedy
-from knowledge.facts import Finding
+from knowledge.facts import Finding, Severity
 from knowledge.versions import at_least
 
 GIB = 2**30
@@ -88,8 +88,12 @@ def system(machine: Machine) -> Iterator[Finding]:
     if here.wsl == 1:
         yield found("os.unsupported", "warning", "system", "This is WSL 1, which cannot reach a GPU; WSL 2 can.",
                     "这是 WSL 1，无法使用 GPU；WSL 2 可以。", machine.fact("system.wsl", 1), (remedy("use_wsl2"),))  # fmt: skip
+    if here.os == "macos" and here.arch == "x86_64":
+        yield found("arch.unsupported", "info", "processor", "Frameworks have left Macs with Intel processors: the last PyTorch with a wheel is 2.2.2, the last TensorFlow 2.16.2.",
+                    "各框架已不再支持 Intel 处理器的 Mac：最后有轮子的 PyTorch 是 2.2.2，TensorFlow 是 2.16.2。", machine.fact("system.arch", here.arch),
+                    (remedy("pin_version", {"package": "torch", "version": "2.2.2"}),))  # fmt: skip
     yield from _windows(machine)
-    if here.sandbox and (profile.accelerators is None or profile.accelerators == ()):
+    if here.sandbox:
         yield found("system.sandboxed", "info", "system", f"The program runs in a {here.sandbox} sandbox, which may hide devices.",
                     f"程序运行在 {here.sandbox} 沙盒中，设备可能被隐藏。", machine.fact("system.sandbox", here.sandbox),
                     (remedy("enable_setting", {"setting": f"{here.sandbox}: device access"}),))  # fmt: skip
@@ -100,7 +104,7 @@ def _windows(machine: Machine) -> Iterator[Finding]:
     if profile.system.os != "windows":
         return
     if profile.software.vc_redist is False:
-        severity = "error" if _deep_learning(machine) else "warning"
+        severity: Severity = "error" if _deep_learning(machine) else "warning"
         yield found("os.runtime_missing", severity, "system", "The Microsoft Visual C++ runtime is not installed: packages install without complaint and fail at import (“DLL load failed”, c10.dll, fbgemm.dll).",
                     "未安装 Microsoft Visual C++ 运行库：软件包能装上，但导入时会失败（“DLL load failed”、c10.dll、fbgemm.dll）。",
                     machine.fact("software.vc_redist", False), (remedy("install_system_package", {"name": VC_RUNTIME, "os": "windows"}),))  # fmt: skip
@@ -118,7 +122,7 @@ def _windows(machine: Machine) -> Iterator[Finding]:
 def space(machine: Machine) -> Iterator[Finding]:
     """Room for an install: a CUDA stack takes 5 to 10 GiB. And memory that something else limits."""
     free = machine.profile.disk.free_bytes
-    if free is not None and free < 2 * GIB:
+    if free is not None and free < 5 * GIB:
         yield found("disk.exceeds", "warning", "disk", f"{free / GIB:.1f} GiB are free; a machine-learning environment takes 1 GiB (processor) to 10 GiB (CUDA).",
                     f"磁盘仅剩 {free / GIB:.1f} GiB；一个机器学习环境约需 1 GiB（CPU）到 10 GiB（CUDA）。", machine.fact("disk.free_bytes", free),
                     (remedy("free_disk", {"gib": "10"}),))  # fmt: skip
