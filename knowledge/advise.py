@@ -171,6 +171,8 @@ def precision(solution: Solution, situation: Situation) -> list[Verdict]:
     return found[:1]
 
 
+# Frameworks that keep a whole copy of the model on each device.
+REPLICATES = frozenset({"ddp", "horovod"})
 MODEL_WORK = frozenset({"train", "tune", "serve", "infer"})
 
 
@@ -208,7 +210,8 @@ def _memory_verdicts(memory: MemoryEstimate, framework: Framework) -> list[Verdi
     """What does not fit, as verdicts; what is merely tight is met and stays in the memory's own findings."""
     found = []
     for finding in memory.findings:
-        if finding.severity != "error":
+        replicated = finding.code == "memory.not_sharded" and framework.id in REPLICATES
+        if finding.severity != "error" and not replicated:
             continue
         found.append(Verdict(
             code=finding.code, outcome="unmet", subject=framework.id, because=finding.because,

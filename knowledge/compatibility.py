@@ -207,8 +207,8 @@ def _judge_platform(platforms: tuple[str, ...], situation: Situation) -> Verdict
             cures.append(remedy("use_wsl2"))
         if any(p.startswith("linux-") for p in platforms):
             cures.append(remedy("use_linux"))
-        return _verdict("os.unsupported", "unmet", "system", f"There is no build for {system.os}; built for {wanted}.",
-                        f"没有适用于 {system.os} 的构建；提供的构建：{wanted}。", proof, (*cures, remedy("use_instead")))  # fmt: skip
+        return _verdict("os.unsupported", "unmet", "system", f"There is no build for {system.os} on {arch}; built for {wanted}.",
+                        f"没有适用于 {system.os} {arch} 的构建；提供的构建：{wanted}。", proof, (*cures, remedy("use_instead")))  # fmt: skip
     if system.arch is None:
         return _verdict("arch.unsupported", "unknown", "processor", "The processor architecture is not known.",
                         "处理器架构未知。", proof)  # fmt: skip
@@ -394,20 +394,20 @@ def _judge_state(card: Accelerator, route: Route, situation: Situation) -> Verdi
                         f"{vendor} 驱动的内核模块没有加载。", proof,
                         (remedy("load_module", {"module": MODULES.get(card.vendor, "")}), remedy("reboot"), driver))  # fmt: skip
     if card.state == "permission_denied":
-        return _verdict("accel.permission", "unmet", name, "You may not open the device.", "当前用户无权打开该设备。", proof,
+        return _verdict("accel.permission", "unmet", name, f"You may not open {name}.", f"当前用户无权打开 {name}。", proof,
                         (remedy("join_group", {"group": "video" if card.vendor == "nvidia" else "render"}),))  # fmt: skip
     if card.state == "hidden":
         cure = remedy("container_gpu_flag") if system.container else remedy("enable_setting", {"setting": "CUDA_VISIBLE_DEVICES"})
-        return _verdict("accel.hidden", "unmet", name, "The device is there but hidden from programs here.",
-                        "设备存在，但对此处的程序不可见。", proof, (cure,))  # fmt: skip
+        return _verdict("accel.hidden", "unmet", name, f"{name} is there but hidden from programs here.",
+                        f"{name} 存在，但对此处的程序不可见。", proof, (cure,))  # fmt: skip
     if card.state == "disabled":
-        return _verdict("accel.disabled", "unmet", name, "The device is switched off.", "设备已被停用。", proof,
+        return _verdict("accel.disabled", "unmet", name, f"{name} is switched off.", f"{name} 已被停用。", proof,
                         (remedy("enable_setting", {"setting": name}),))  # fmt: skip
     if card.state == "unlicensed":
         return _verdict("accel.disabled", "unmet", name, "The virtual GPU has no licence and runs throttled or not at all.",
                         "虚拟 GPU 没有许可证，会降速或无法工作。", proof, (remedy("enable_setting", {"setting": "vGPU licence"}),))  # fmt: skip
-    return _verdict("driver.missing", "unmet", name, f"There is no working {vendor} driver for it.",
-                    f"没有可用的 {vendor} 驱动。", proof,
+    return _verdict("driver.missing", "unmet", name, f"There is no working {vendor} driver for {name}.",
+                    f"{name} 没有可用的 {vendor} 驱动。", proof,
                     ((remedy("container_image"), driver) if system.container else (driver,)))  # fmt: skip
 
 
@@ -451,7 +451,9 @@ def _judge_target(build: Build, targets: tuple[str, ...] | None, route: Route, s
     for place, (card, _, _) in zip(route.places, outcomes, strict=True):
         proof += evidence(situation.machine, f"accelerators.{place}.target", card.target)
     names = ", ".join(f"{card.name or card.vendor} ({card.target or '?'})" for card, _, _ in outcomes)
-    built = ", ".join(targets) if targets else f"{build.target_min or ''}–{build.target_max or ''}"
+    built = ", ".join(targets) if targets else f"{build.target_min or '0'} ≤ … ≤ {build.target_max}"
+    if not targets and build.target_max is None:
+        built = f"≥ {build.target_min}"
     bad = [card for card, good, _ in outcomes if good is False]
     fine = [place for place, (_, good, _) in enumerate(outcomes) if good]
     if bad and fine:

@@ -18,6 +18,8 @@ from knowledge.verdicts import Assessment
 OLD_DAYS = 90
 # Machine findings that touch any stack; those on packages of one environment stay with `doctor`.
 ALWAYS = ("driver.", "accel.", "cpu.", "system.", "os.", "network.", "libc.", "disk.", "memory.")
+# What the plan has already taken into account.
+PLANNED_FOR = frozenset({"accel.arch_too_old", "accel.arch_not_built", "accel.none"})
 PLUGINS = {
     "moore-threads": ("torch_musa", "torch-musa"),
     "huawei": ("torch-npu", "torch-npu"),
@@ -45,6 +47,8 @@ def findings(
         if finding.code in said or not finding.code.startswith(ALWAYS):
             continue
         if finding.code == "accel.mixed" and not solution.route.cards:
+            continue
+        if finding.severity == "info" and finding.code in PLANNED_FOR:
             continue
         result.append(finding)
     result.extend(_own(catalog, situation, solution, framework, {f.code for f in result} | said))

@@ -304,7 +304,7 @@ def accelerator(args: dict[str, Any], situation: Situation) -> Judged:
     if cards is None:
         return _unknown("Which accelerators there are", "有哪些加速器")
     best: Outcome = "unmet"
-    names = ", ".join(card.name or card.vendor for card in cards) or "none"
+    names = ", ".join(card.name or card.vendor for card in cards) or "no accelerator"
     proof: tuple[Evidence, ...] = ()
     total = 0
     for place, card in enumerate(cards):
@@ -319,8 +319,7 @@ def accelerator(args: dict[str, Any], situation: Situation) -> Judged:
         best = "met"
     elif total:
         best = "unmet"
-    wanted = ", ".join(f"{key} {value}" for key, value in args.items()) or "any"
-    return said(best, f"Accelerators here: {names}; wanted: {wanted}.", f"本机加速器：{names}；要求：{wanted}。", proof)
+    return said(best, f"This machine has {names}.", f"本机有：{names}。", proof)
 
 
 def matches(args: dict[str, Any], card: Accelerator) -> bool | None:

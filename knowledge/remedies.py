@@ -55,8 +55,8 @@ WORDINGS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("", "Join the group that owns the device, then log in again.", "把自己加入设备所属的组，然后重新登录。"),
     ),
     "use_wsl2": (
-        ("", "Work inside WSL2 (Ubuntu) on this Windows computer; its GPU is available there.",
-         "在这台 Windows 电脑上使用 WSL2（Ubuntu），GPU 在其中可用。"),
+        ("", "Work inside WSL2 (Ubuntu) on this Windows computer; NVIDIA GPUs are available there.",
+         "在这台 Windows 电脑上使用 WSL2（Ubuntu），其中可以使用 NVIDIA GPU。"),
     ),
     "use_linux": (("", "Use Linux on this computer, or a Linux server.", "在这台电脑上改用 Linux，或使用 Linux 服务器。"),),
     "use_python": (
