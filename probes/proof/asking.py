@@ -67,6 +67,7 @@ def ask_uv(
     python: Interpreter,
     *,
     platform: str | None = None,
+    macos: str | None = None,
     build: bool = False,
     retries: int = 0,
     offline: bool = False,
@@ -74,7 +75,7 @@ def ask_uv(
     hash_files: bool = False,
     cancelled: Callable[[], bool] | None = None,
 ) -> Answer:
-    """uv's answer. PLATFORM: uv's name of another platform; BUILD: packages without wheels may be built."""
+    """uv's answer. PLATFORM: uv's name of another platform; MACOS: its release ("15.1"); BUILD: packages without wheels may be built."""
     with tempfile.TemporaryDirectory(prefix="stackfit-resolve-") as folder:
         source = Path(folder) / "pyproject.toml"
         source.write_text(project(packages, python.short), encoding="utf-8")
@@ -88,8 +89,10 @@ def ask_uv(
             words += ["--no-build"]
         if hash_files:  # slow (reads every file), so only where the index does not state hashes
             words += ["--generate-hashes"]
+        # Without a release uv takes macOS 13, for which many newest wheels no longer exist.
+        more = {"MACOSX_DEPLOYMENT_TARGET": macos} if macos is not None else None
         words += ["--output-file", str(Path(folder) / "pylock.toml"), str(source)]
-        done = uv.run(words, settings, retries=retries, offline=offline, folder=folder, cancelled=cancelled)
+        done = uv.run(words, settings, retries=retries, offline=offline, folder=folder, more=more, cancelled=cancelled)
         if done.ended == "cancelled":
             raise Cancelled
         if done.rc != 0:

@@ -41,7 +41,9 @@ def without_login(address: str) -> str:
 def understand(output: str) -> Refusal:
     """The refusal in OUTPUT (standard error of uv or pip)."""
     detail = without_login(re.sub(r"\x1b\[[0-9;]*m", "", output).strip())
-    flat = re.sub(r"\s+", " ", re.sub(r"(?m)^(Using Python|Resolved|Prepared|warning:) .*$", "", detail)).strip()
+    flat = re.sub(
+        r"\s+", " ", re.sub(r"(?m)^(Using Python|Resolved|Prepared|warning:|WARNING:|DEPRECATION:) .*$", "", detail)
+    ).strip()
     flat = flat.replace("stackfit-plan depends on", "you require")
     low = flat.lower()
     kind, subject = _kind(flat, low)
@@ -98,6 +100,8 @@ def _kind(flat: str, low: str) -> tuple[Kind, str]:
         )
     if "failed to build" in low or "build backend returned an error" in low or "failed building wheel" in low:
         return "build_failed", _first(flat, r"Failed to build `([^`]+)`", r"building wheel for ([\w.-]+)")
+    if "conflicting dependencies" in low or re.search(r"because you require \S+ and \S+, we can conclude", low):
+        return "conflict", _first(flat, r"Cannot install (\S+)", r"you require (\S+) and")
     if re.search(r"because there is no version of \S+ and", low):
         return "no_version", _first(flat, r"there is no version of (\S+)")
     if re.search(r"depends? on", low) and ("unsatisfiable" in low or "conflict" in low):
@@ -127,6 +131,12 @@ def _first(text: str, *patterns: str) -> str:
 def _sentence(kind: Kind, subject: str, flat: str) -> Text:
     what_en, what_zh = subject or "a package of the plan", subject or "计划中的某个软件包"
     if kind == "conflict":
+        same = re.search(r"you require (\S+) and (\S+?), we can conclude", flat)
+        if same is not None:
+            return Text(
+                f"{same.group(1)} and {same.group(2)} cannot both be had (one may stand in your own constraint file).",
+                f"{same.group(1)} 与 {same.group(2)} 不能同时满足（其中之一可能来自您自己的约束文件）。",
+            )
         pair = re.search(r"(\S+) depends? on (\S+?)(?:,? |\.$)", flat)
         other = None
         if pair is not None:

@@ -11,10 +11,8 @@ from packaging.version import InvalidVersion, Version
 
 from knowledge.facts import Evidence, Finding, MachineProfile, Package
 from knowledge.plan import (
-    InstallPackages,
     InstallPlan,
     LockedPackage,
-    MakeEnvironment,
     PackageSettings,
     PlannedPackage,
     Replaced,
@@ -22,7 +20,7 @@ from knowledge.plan import (
 )
 from knowledge.text import Text
 from probes.progress import Progress
-from probes.proof import asking, interpreters, lock, refusal, uv, variants
+from probes.proof import asking, fallback, interpreters, lock, refusal, uv, variants
 from probes.proof.interpreters import Interpreter
 
 INDEX_FAULTS = ("unreachable", "certificate", "login", "offline")
@@ -131,6 +129,9 @@ class _Question:
         self.plan, self.settings, self.client, self.machine, self.progress = plan, settings, client, machine, progress
         self.elsewhere = machine is not None and machine.recorded
         self.platform = platform_of(machine) if machine is not None and self.elsewhere else None
+        self.macos = (
+            machine.system.release if machine is not None and self.platform and "apple" in self.platform else None
+        )
         chosen = None if self.elsewhere else interpreters.choose(plan.python, machine, settings, python_path)
         self.installed = chosen is not None or self.elsewhere
         stand_in = interpreters.choose(None, None, settings) or Interpreter(path="python3", version="3.11")
@@ -138,7 +139,13 @@ class _Question:
         self.findings: list[Finding] = []
 
     def answer(self) -> ResolveResult:
-        answer, python = self._ask(self.plan.packages, self.python), self.python
+        python = self.python
+        answer = self._ask(self.plan.packages, python)
+        if self.client == "pip" and answer.refused is not None and any(p.index_url for p in self.plan.packages):
+            # pip passes over an index that does not answer and then blames the versions; uv tells the two apart.
+            probe = self._ask_uv(self.plan.packages, python)
+            if probe.refused is not None and probe.refused.kind in INDEX_FAULTS:
+                answer = probe
         refused = answer.refused
         if refused is None:
             return self._verified(answer, self.plan, python)
@@ -157,6 +164,13 @@ class _Question:
             if answer.refused is None:
                 return self._verified(answer, self.plan, python)
             refused = answer.refused
+        if refused.kind == "conflict":
+            within = self._within_constraints()
+            if within is not None:
+                return within
+            if self.client == "pip":  # pip names the packages, uv the reason
+                probe = self._ask_uv(self.plan.packages, python)
+                refused = probe.refused if probe.refused is not None and probe.refused.kind == "conflict" else refused
         if refused.kind in INDEX_FAULTS:
             return _not_asked(self.client, refused.text, (*self.findings, self._unreachable(refused)))
         return self._refused(refused)
@@ -182,12 +196,18 @@ class _Question:
                 )
             )
 
+        return self._ask_uv(packages, python, retries=retries, offline=offline)
+
+    def _ask_uv(
+        self, packages: Sequence[PlannedPackage], python: Interpreter, *, retries: int = 0, offline: bool = False
+    ) -> asking.Answer:
         def ask(build: bool = False, hash_files: bool = False) -> asking.Answer:
             return asking.ask_uv(
                 packages,
                 self.settings,
                 python,
                 platform=self.platform,
+                macos=self.macos,
                 build=build,
                 retries=retries,
                 offline=offline,
@@ -221,13 +241,13 @@ class _Question:
         tried: list[Text] = []
         if not self.elsewhere:
             for python in self._pythons():
-                for packages, dropped in self._substitutes(index_id, python):
+                for packages, dropped in fallback.substitutes(self.plan, self.settings, index_id, python):
                     answer = self._ask(packages, python)
                     if answer.refused is None and self._honest(answer.packages, wanted):
                         return self._fallback(answer, packages, dropped, python, url)
                     if answer.refused is not None:
                         tried.append(answer.refused.text)
-        plain = tuple(_from_default(p) if p.index_id == index_id else p for p in self.plan.packages)
+        plain = tuple(fallback.from_default(p) if p.index_id == index_id else p for p in self.plan.packages)
         answer = self._ask(plain, self.python)
         if answer.refused is None and self._honest(answer.packages, wanted):
             return self._fallback(answer, plain, (), self.python, url)
@@ -249,46 +269,28 @@ class _Question:
             tuple(self.findings),
         )
 
+    def _within_constraints(self) -> ResolveResult | None:
+        """Another plan where only the user's own constraint file stands against this one, and the variant stays."""
+        found = fallback.constrained(self.plan, self.settings)
+        if found is None or self.elsewhere:
+            return None
+        packages, rules = found
+        answer = self._ask(packages, self.python)
+        wanted = {variants.of_index(p.index_id) for p in self.plan.packages} - {None}
+        if answer.refused is not None or not self._honest(answer.packages, next(iter(wanted), None)):
+            return None
+        plan, said = fallback.pinned_plan(self.plan, packages, answer.packages, self.python, self.settings)
+        because = Text(
+            f"This machine's own constraints allow only {', '.join(rules)}, so this is another plan: {said.en} in place "
+            "of what was planned.",
+            f"本机自己的约束文件只允许 {'、'.join(rules)}，因此这是另一个计划：{said.zh}。",
+        )
+        return msgspec.structs.replace(self._verified(answer, plan, self.python), because=because, fallback=True)
+
     def _pythons(self) -> tuple[Interpreter, ...]:
         """The plan's Python first, then the others that are installed, one for each version."""
         rest = {p.short: p for p in reversed(interpreters.installed(self.machine)) if p.short != self.python.short}
         return (*((self.python,) if self.installed else ()), *rest.values())
-
-    def _substitutes(
-        self, index_id: str, python: Interpreter
-    ) -> Iterable[tuple[tuple[PlannedPackage, ...], tuple[str, ...]]]:
-        """Plans in which the packages of INDEX_ID come from local wheels of the same variant, strictest first."""
-        wanted = variants.of_index(index_id)
-        names = [canonicalize_name(p.name) for p in self.plan.packages if p.index_id == index_id]
-        local = [
-            w
-            for w in variants.local_wheels(uv.merged(self.settings).find_links, python.short, names)
-            if wanted is None or variants.of_version(w.version) == wanted
-        ]
-        if not local:
-            return
-        chosen: list[PlannedPackage] = []
-        others: list[PlannedPackage] = []
-        dropped: list[str] = []
-        for package in self.plan.packages:
-            if package.index_id != index_id:
-                others.append(package)
-                continue
-            requirement = asking.checked(package.requirement)
-            mine = [w for w in local if w.name == canonicalize_name(package.name)]
-            # The very release of the plan where it is there, else the newest that the folder holds.
-            mine.sort(key=lambda w: requirement.specifier.contains(Version(w.version).public), reverse=True)
-            if mine:
-                extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-                chosen.append(_pinned(package, f"{requirement.name}{extras}=={mine[0].version}", "find-links"))
-            elif canonicalize_name(package.name) in variants.TORCH_COMPANIONS:
-                dropped.append(package.name)
-            else:
-                chosen.append(_from_default(package))
-        yield (*chosen, *others), tuple(dropped)
-        lower = tuple(_relaxed(p, "<=") for p in others)
-        yield (*chosen, *lower), tuple(dropped)
-        yield (*chosen, *(_relaxed(p, "") for p in others)), tuple(dropped)
 
     def _system(self) -> str | None:
         return self.machine.system.os if self.machine is not None else None
@@ -304,39 +306,16 @@ class _Question:
         python: Interpreter,
         url: str,
     ) -> ResolveResult:
-        version: dict[str, str] = {canonicalize_name(p.name): p.version for p in answer.packages}
-        before = {canonicalize_name(p.name): p for p in self.plan.packages}
-        pinned = []
-        changed = []
-        for package in packages:
-            name = canonicalize_name(package.name)
-            requirement = asking.checked(package.requirement)
-            extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-            exact = f"{requirement.name}{extras}=={version.get(name, '0')}"
-            pinned.append(_pinned(package, exact, package.index_id))
-            asked = asking.checked(before[name].requirement)
-            if exact != before[name].requirement and (asked.specifier or package.index_id != before[name].index_id):
-                changed.append((f"{package.name} {version.get(name)}", before[name].requirement))
-        steps = (
-            MakeEnvironment(python=python.short),
-            InstallPackages(
-                requirements=tuple(p.requirement for p in pinned),
-                index_id="pypi",
-                find_links=uv.merged(self.settings).find_links,
-            ),
-        )
-        plan = InstallPlan(packages=tuple(pinned), environment=self.plan.environment, steps=steps, python=python.short)
-        said = ", ".join(f"{new} ({old})" for new, old in changed[:4]) or "the same versions"
-        said_zh = "、".join(f"{new}（原为 {old}）" for new, old in changed[:4]) or "相同的版本"
+        plan, said = fallback.pinned_plan(self.plan, packages, answer.packages, python, self.settings)
         gone = f"; left out: {', '.join(dropped)}" if dropped else ""
         gone_zh = f"；未包含：{'、'.join(dropped)}" if dropped else ""
         moved = f", on Python {python.short}" if python.short != self.python.short else ""
         moved_zh = f"，使用 Python {python.short}" if python.short != self.python.short else ""
         because = Text(
             f"{refusal.without_login(url)} cannot be reached from this machine, so this is another plan, from this "
-            f"machine's own package sources{moved}: {said} in place of what was planned{gone}.",
+            f"machine's own package sources{moved}: {said.en} in place of what was planned{gone}.",
             f"本机无法访问 {refusal.without_login(url)}，因此这是另一个计划，"
-            f"来自本机自己的软件源{moved_zh}：{said_zh}{gone_zh}。",
+            f"来自本机自己的软件源{moved_zh}：{said.zh}{gone_zh}。",
         )
         result = self._verified(answer, plan, python)
         return msgspec.structs.replace(result, because=because, fallback=True)
@@ -430,20 +409,3 @@ class _Question:
 
     def _note_unreachable(self, refused: refusal.Refusal, url: str | None = None) -> None:
         self.findings.append(self._unreachable(refused, url))
-
-
-def _pinned(package: PlannedPackage, requirement: str, index_id: str) -> PlannedPackage:
-    return PlannedPackage(name=package.name, requirement=requirement, index_id=index_id)
-
-
-def _from_default(package: PlannedPackage) -> PlannedPackage:
-    return PlannedPackage(name=package.name, requirement=package.requirement, index_id="pypi")
-
-
-def _relaxed(package: PlannedPackage, sign: str) -> PlannedPackage:
-    """PACKAGE with its pin as an upper bound (SIGN "<=") or without any."""
-    requirement = asking.checked(package.requirement)
-    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-    version = next((s.version for s in requirement.specifier if s.operator == "=="), None)
-    bound = f"{sign}{version}" if sign and version else ""
-    return msgspec.structs.replace(package, requirement=f"{requirement.name}{extras}{bound}")

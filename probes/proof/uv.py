@@ -140,10 +140,11 @@ def run(
     retries: int = 0,
     offline: bool = False,
     folder: str | None = None,
+    more: Mapping[str, str] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> child.Done:
     """One short uv call (resolving, finding a Python) under the user's settings. Raises NoUv."""
     return child.run(
-        [find(), *words], limit_s=limit_s, environment=environment(settings, retries=retries, offline=offline),
+        [find(), *words], limit_s=limit_s, environment={**environment(settings, retries=retries, offline=offline), **(more or {})},
         folder=folder, cancelled=cancelled,
     )  # fmt: skip
