@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from knowledge.facts import Remedy
 from knowledge.quoting import VARIABLES, assignment, is_name, is_url, is_version, line
 from knowledge.text import Text
+from knowledge.versions import specifier
 
 PYTORCH_WHEELS = "https://download.pytorch.org/whl/"
 
@@ -72,6 +73,7 @@ WORDINGS: dict[str, tuple[tuple[str, str, str], ...]] = {
          "改用为本机处理器编译的 Python，不要用转译运行的 Python。"),
     ),
     "pin_version": (
+        ("package bounds", "Install {package} within {bounds}.", "安装满足 {bounds} 的 {package}。"),
         ("package version index", "Install {package} {version} from the index {index}.",
          "从 {index} 软件源安装 {package} {version}。"),
         ("package version", "Pin {package} to {version}.", "把 {package} 固定在 {version}。"),
@@ -255,6 +257,11 @@ def _pip(code: str, given: dict[str, str], shell: str) -> tuple[str, ...]:
     version = given.get("version", "")
     if version and not is_version(version):
         return ()
+    bounds = given.get("bounds", "")
+    if bounds:
+        if len(names) != 1 or specifier(bounds) is None:
+            return ()
+        names = [f"{names[0]}{bounds}"]
     if len(names) == 1 and version:
         names = [f"{names[0]}=={version}"]
     options = ["--force-reinstall", "--no-deps"] if code == "reinstall" and version else []

@@ -142,6 +142,8 @@ def _driver(env: Environment, built: Built, cards: list[tuple[int, Accelerator]]
         cures: list[Remedy] = [env.cure("update_driver", vendor=vendor, minimum=floor, os=side)]
         if older is not None and older.build.toolkit != built.toolkit:
             cures.extend(older.remedies(env, built.package))
+        elif built.package.startswith("jax-"):
+            cures.extend(env.cures(built.remedies))
         return found(
             "package.driver_too_old", "error", built.package,
             f"{built.package} {built.version} was built with {backend.name.en} {built.toolkit}, which needs driver {floor} or newer; here is {shown}. It falls back to the processor or fails.",

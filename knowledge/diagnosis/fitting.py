@@ -27,12 +27,14 @@ class Fitting(NamedTuple):
         """Installs the build in the environment in place of PACKAGE, and with it those of its parts that are there."""
         own = [p for p in self.build.packages if name_key(p.name) == package] or list(self.build.packages[:1])
         parts = [p for p in self.build.packages if p not in own and name_key(p.name) in env.versions and name_key(p.name) != "numpy"]
-        return (*(self._install(env, item) for item in (*own, *parts)), *self.needed)
+        other = [env.cure("uninstall", package=package)] if own and name_key(own[0].name) != package else []
+        return (*other, *(self._install(env, item) for item in (*own, *parts)), *self.needed)
 
     def _install(self, env: Environment, item: BuildPackage) -> Remedy:
         index = item.index or self.build.index
         if index == "pypi":
-            return env.cure("reinstall", package=item.name, version=item.version)
+            same = env.versions.get(name_key(item.name), "").partition("+")[0] == item.version
+            return env.cure("reinstall" if same else "pin_version", package=item.name, version=item.version)
         # The mark belongs to the version: without it pip is content with the build that is there.
         mark = f"+{index}" if MARKED.fullmatch(index) and "+" not in item.version else ""
         params = {"package": item.name, "version": f"{item.version}{mark}", "index": index}

@@ -134,7 +134,7 @@ def _cures(env: Environment, item: Mismatch) -> list[Remedy]:
     elif exact is not None:
         cures.append(_as_torch(env, item.other, exact) if item.other == "torch" else env.cure("pin_version", package=item.other, version=exact))
     else:
-        cures.append(env.cure("reinstall", package=f"{package} {item.other}"))
+        cures.append(env.cure("pin_version", package=item.other, bounds=item.bounds))
     cures.extend(env.cures(item.row.remedies))
     return cures
 
