@@ -12,10 +12,19 @@ from advisor_gui import session
 from knowledge.answers import Answers
 from knowledge.facts import Finding, MachineProfile
 from knowledge.plan import ResolveResult, SmokeResult
-from knowledge.verdicts import Assessment, Recommendation
+from knowledge.verdicts import Assessment, Change, Recommendation
 
 if TYPE_CHECKING:
     from knowledge.catalog import Catalog
+
+class Supposition(msgspec.Struct, frozen=True, kw_only=True):
+    """One change tried on: never the facts, never saved, never provable."""
+
+    change: Change
+    machine: MachineProfile
+    answers: Answers
+    recommendation: Recommendation
+
 
 Topic = Literal["catalog", "machine", "findings", "answers", "recommendation", "resolve", "smoke", "document"]
 
@@ -31,6 +40,7 @@ class Desk:
         self.findings: tuple[Finding, ...] = ()
         self.answers = Answers()
         self.recommendation: Recommendation | None = None
+        self.supposition: Supposition | None = None
         self.picked: str | None = None  # framework id of an alternative the user looks at; None: the chosen one
         self.resolve: ResolveResult | None = None
         self.smoke: tuple[SmokeResult, ...] = ()
@@ -47,19 +57,25 @@ class Desk:
 
     @property
     def here(self) -> bool:
-        """Whether the machine is the one the program runs on: only then can anything be proven."""
-        return self.machine is not None and self.machine_path is None
+        """Whether the machine is the one the program runs on, as it is: only then can anything be proven."""
+        return self.machine is not None and self.machine_path is None and self.supposition is None
+
+    @property
+    def shown(self) -> Recommendation | None:
+        """The advice to look at: of the supposition where one is tried on, else of the facts."""
+        return self.supposition.recommendation if self.supposition is not None else self.recommendation
 
     @property
     def assessment(self) -> Assessment | None:
         """The assessment that the pages show: the picked alternative, else the chosen one."""
-        if self.recommendation is None:
+        found = self.shown
+        if found is None:
             return None
         if self.picked is not None:
-            for other in (*self.recommendation.others, *self.recommendation.unsuitable):
+            for other in (*found.others, *found.unsuitable):
                 if other.framework == self.picked:
                     return other
-        return self.recommendation.chosen
+        return found.chosen
 
     def set_catalog(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -106,7 +122,26 @@ class Desk:
         self.resolve = None
         self.tell("recommendation")
 
+    def suppose(self, change: Change | None) -> None:
+        """Try CHANGE on, or (None) go back to the facts. A change that no longer applies is left alone."""
+        if change is None:
+            if self.supposition is None:
+                return
+            self.supposition = None
+        else:
+            if self.catalog is None or self.machine is None:
+                return
+            found = session.supposed(self.catalog, self.machine, self.answers, change)
+            if found is None:
+                return
+            machine, answers, recommendation = found
+            self.supposition = Supposition(change=change, machine=machine, answers=answers, recommendation=recommendation)
+        self.picked = None
+        self.tell("recommendation")
+
     def set_recommendation(self, recommendation: Recommendation) -> None:
+        """New advice on the facts ends whatever was tried on."""
+        self.supposition = None
         self.recommendation = recommendation
         self.resolve = None
         self.tell("recommendation")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from advisor_gui.report.value import Report
     from knowledge.catalog import Catalog
     from knowledge.plan import CheckInfo, PackageSettings, ResolveResult, SmokeResult
-    from knowledge.verdicts import Assessment, AssessmentAnswer, MemoryEstimate, Recommendation
+    from knowledge.verdicts import Assessment, AssessmentAnswer, Change, MemoryEstimate, Recommendation
     from probes.host import Host
 
 DEFAULT_SCENARIO = "rapid-prototyping"
@@ -238,6 +238,20 @@ def recommend(
     if answers.framework is not None:
         answers = msgspec.structs.replace(answers, framework=known_framework(knowledge, answers.framework))
     return advise.advise(knowledge, machine, answers, today=today(), what_if=what_if)
+
+
+def supposed(
+    knowledge: Catalog, machine: MachineProfile, answers: Answers, change: Change
+) -> tuple[MachineProfile, Answers, Recommendation] | None:
+    """Machine, answers and advice with one CHANGE of `what_would_change` tried on; None where it no longer applies."""
+    from knowledge import advise, changes, devices
+
+    completed = devices.complete(knowledge, machine)
+    before = advise.advise(knowledge, completed, answers, today=today())
+    for trial in changes.trials(knowledge, completed, answers, before):
+        if (trial.fact, trial.becomes) == (change.fact, change.becomes):
+            return trial.machine, trial.answers, recommend(knowledge, trial.machine, trial.answers)
+    return None
 
 
 def assess(knowledge: Catalog, machine: MachineProfile, framework: str, answers: Answers) -> AssessmentAnswer:

@@ -88,17 +88,27 @@ def palette(tokens: Tokens) -> QPalette:
 
 def style_sheet(t: Tokens) -> str:
     """One style sheet for the whole program; widgets name themselves by the property `kind`."""
+    from importlib import resources
+
+    # Fusion draws arrows and ticks from palette shades that vanish in the dark; these are our own strokes.
+    assets = (resources.files("advisor_gui.ui") / "assets").joinpath("dark" if t.dark else "light")
+    down, tick, dot = (str(assets / f"{name}.svg").replace("\\", "/") for name in ("down", "tick", "dot"))
     return f"""
     QWidget {{ color: {t.text}; }}
     QMainWindow, QDialog {{ background: {t.window}; }}
     QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.line}; padding: 4px; }}
     QFrame[kind="rail"] {{ background: {t.rail}; border: none; border-right: 1px solid {t.line}; }}
     QFrame[kind="card"] {{ background: {t.surface}; border: 1px solid {t.line}; border-radius: {RADIUS}px; }}
+    QFrame[kind="banner"] {{ background: {t.info_soft}; border: none; border-bottom: 1px solid {t.line}; }}
+    QFrame[kind="supposed"] {{ background: {t.warn_soft}; border: none; border-bottom: 1px solid {t.line}; }}
+    QFrame[kind="drop"] {{ background: {t.accent_soft}; border: 2px dashed {t.accent}; border-radius: {RADIUS}px; }}
     QFrame[kind="layer"] {{ background: {t.raised}; border: 1px solid {t.line}; border-radius: 6px; }}
     QFrame[kind="line"] {{ background: {t.line}; max-height: 1px; border: none; }}
     QLabel {{ background: transparent; }}
     QLabel[kind="sheet"] {{ background: #ffffff; border: 1px solid {t.line}; }}
     QLabel[kind="muted"] {{ color: {t.muted}; }}
+    QLabel[kind="link"] {{ color: {t.accent}; }}
+    QLabel[kind="info"] {{ color: {t.info}; }}
     QLabel[kind="good"] {{ color: {t.good}; }}
     QLabel[kind="warn"] {{ color: {t.warn}; }}
     QLabel[kind="bad"] {{ color: {t.bad}; }}
@@ -130,6 +140,10 @@ def style_sheet(t: Tokens) -> str:
         border-radius: 6px; padding: 5px 8px; selection-background-color: {t.accent};
         selection-color: {t.on_accent}; min-height: 18px; }}
     QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border: 2px solid {t.accent}; padding: 4px 7px; }}
+    QComboBox::drop-down {{ border: none; width: 24px; }}
+    QComboBox::down-arrow {{ image: url({down}); width: 12px; height: 12px; }}
+    QComboBox:disabled, QLineEdit:disabled {{ color: {t.muted}; background: {t.raised}; }}
+    QComboBox QAbstractItemView::item {{ min-height: 26px; padding: 0 8px; }}
     QComboBox QAbstractItemView {{ background: {t.surface}; border: 1px solid {t.line};
         selection-background-color: {t.accent_soft}; selection-color: {t.text}; }}
     QPlainTextEdit[kind="code"], QTextEdit[kind="code"] {{ background: {t.code}; border: 1px solid {t.line};
@@ -138,9 +152,11 @@ def style_sheet(t: Tokens) -> str:
     QTableView, QTreeView, QListView {{ background: {t.surface}; alternate-background-color: {t.raised};
         border: 1px solid {t.line}; border-radius: 6px; gridline-color: {t.line};
         selection-background-color: {t.accent_soft}; selection-color: {t.text}; }}
+    QTableView::item {{ padding: 0 8px; border: none; }}
+    QTableView::item:selected {{ background: {t.accent_soft}; color: {t.text}; }}
     QTableView:focus, QTreeView:focus, QListView:focus {{ border: 2px solid {t.accent}; }}
     QHeaderView::section {{ background: {t.raised}; color: {t.muted}; border: none; border-bottom: 1px solid {t.line};
-        padding: 6px 8px; }}
+        padding: 6px 9px; }}
     QProgressBar {{ background: {t.raised}; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }}
     QProgressBar::chunk {{ background: {t.accent}; border-radius: 3px; }}
     QScrollArea {{ border: none; background: transparent; }}
@@ -155,11 +171,19 @@ def style_sheet(t: Tokens) -> str:
         background: {t.surface}; }}
     QCheckBox::indicator {{ border-radius: 4px; }}
     QRadioButton::indicator {{ border-radius: 8px; }}
-    QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {t.accent}; border-color: {t.accent}; }}
+    QCheckBox::indicator:checked {{ background: {t.accent}; border-color: {t.accent}; image: url({tick}); }}
+    QRadioButton::indicator:checked {{ background: {t.accent}; border-color: {t.accent}; image: url({dot}); }}
+    QCheckBox {{ padding: 2px; border: 1px solid transparent; border-radius: 4px; }}
+    QCheckBox:focus {{ border-color: {t.accent}; }}
     QMenu {{ background: {t.surface}; border: 1px solid {t.line}; padding: 4px; }}
     QMenu::item {{ padding: 6px 24px; border-radius: 4px; }}
     QMenu::item:selected {{ background: {t.accent_soft}; }}
-    QMenuBar {{ background: {t.rail}; }}
+    QMenu::item:disabled {{ color: {t.muted}; }}
+    QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
+    QMenuBar {{ background: {t.rail}; border-bottom: 1px solid {t.line}; }}
+    QMenuBar::item {{ padding: 4px 8px; background: transparent; }}
+    QStatusBar {{ background: {t.rail}; border-top: 1px solid {t.line}; }}
+    QStatusBar::item {{ border: none; }}
     QMenuBar::item:selected {{ background: {t.accent_soft}; }}
     QTabBar::tab {{ padding: 6px 14px; background: transparent; color: {t.muted}; border-bottom: 2px solid transparent; }}
     QTabBar::tab:selected {{ color: {t.text}; border-bottom: 2px solid {t.accent}; }}

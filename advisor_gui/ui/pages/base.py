@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from advisor_gui.ui.context import Context
 from advisor_gui.ui.theme import SIZE_PT, SPACE
 
 
-def label(text: str = "", kind: str | None = None, *, size: str = "body", wrap: bool = True) -> QLabel:
-    """A plain-text label; foreign words can never become markup."""
+def label(text: str = "", kind: str | None = None, *, size: str = "body", wrap: bool | None = None) -> QLabel:
+    """A plain-text label; foreign words can never become markup. Titles stay on one line, all else wraps."""
     made = QLabel()
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setText(text)
-    made.setWordWrap(wrap)
+    made.setWordWrap(size != "title" if wrap is None else wrap)
     if kind is not None:
         made.setProperty("kind", kind)
     font = made.font()
@@ -25,6 +25,33 @@ def label(text: str = "", kind: str | None = None, *, size: str = "body", wrap: 
         Qt.TextInteractionFlag.TextSelectableByMouse if kind != "muted" else Qt.TextInteractionFlag.NoTextInteraction
     )
     return made
+
+
+def toned(made: QLabel, kind: str | None) -> None:
+    """Give a label another kind (its colours and padding) after it was made."""
+    made.setProperty("kind", kind)
+    made.style().unpolish(made)
+    made.style().polish(made)
+    made.updateGeometry()
+
+
+def pill(text: str = "", kind: str = "pill-info") -> QLabel:
+    """A short state in a rounded box that never stretches."""
+    made = label(text, kind, size="small", wrap=False)
+    made.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    return made
+
+
+def emptied(column: QLayout) -> None:
+    """Take every widget out of COLUMN and let Qt remove it when it is safe to."""
+    while (item := column.takeAt(0)) is not None:
+        widget, inner = item.widget(), item.layout()
+        if widget is not None:
+            widget.hide()
+            widget.setParent(None)
+            widget.deleteLater()
+        elif inner is not None:
+            emptied(inner)
 
 
 def card() -> tuple[QFrame, QVBoxLayout]:
@@ -58,6 +85,15 @@ class Page(QScrollArea):
         context.words.changed.connect(self._said_again)
         context.desk.listen(self._changed)
         self._stale = False
+
+    def titled(self, title: QLabel, subtitle: QLabel | None = None) -> QVBoxLayout:
+        """Title and subtitle close to each other, as one block."""
+        block = QVBoxLayout()
+        block.setSpacing(SPACE[0])
+        block.addWidget(title)
+        if subtitle is not None:
+            block.addWidget(subtitle)
+        return block
 
     def build(self) -> None:
         """Make the widgets; no text and no desk yet."""

@@ -19,8 +19,7 @@ class FleetPage(Page):
     def build(self) -> None:
         self.title = label(size="title")
         self.subtitle = label("", "muted")
-        self.column.addWidget(self.title)
-        self.column.addWidget(self.subtitle)
+        self.column.addLayout(self.titled(self.title, self.subtitle))
         line = QHBoxLayout()
         self.open = QPushButton()
         self.open.setProperty("kind", "primary")

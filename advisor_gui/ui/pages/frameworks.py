@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )  # fmt: skip
 
 from advisor_gui import session, wording
-from advisor_gui.ui.pages.base import Page, card, label
+from advisor_gui.ui.pages.base import Page, card, label, pill
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.advice import FIT_PILL, framework_name
 from advisor_gui.ui.widgets.finding import RemedyList
@@ -37,8 +37,7 @@ class FrameworksPage(Page):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.title = label(size="title")
         self.subtitle = label("", "muted")
-        self.column.addWidget(self.title)
-        self.column.addWidget(self.subtitle)
+        self.column.addLayout(self.titled(self.title, self.subtitle))
         line = QHBoxLayout()
         self.search = QLineEdit()
         self.search.setClearButtonEnabled(True)
@@ -158,7 +157,7 @@ class FrameworksPage(Page):
         column.setSpacing(SPACE[2])
         head = QHBoxLayout()
         head.addWidget(label(entry.name, size="section", wrap=False))
-        state = label(words(f"frameworks.state_{entry.status.state}"), STATE_KIND.get(entry.status.state, "pill-bad"), wrap=False)
+        state = pill(words(f"frameworks.state_{entry.status.state}"), STATE_KIND.get(entry.status.state, "pill-bad"))
         head.addWidget(state)
         head.addStretch(1)
         want = QPushButton(words("frameworks.want"))
@@ -202,7 +201,7 @@ class FrameworksPage(Page):
         if found is None:
             column.addWidget(label(words("frameworks.counting"), "muted"))
             return frame
-        head.addWidget(label(words.text(wording.FIT[found.fit]), FIT_PILL[found.fit], wrap=False))
+        head.addWidget(pill(words.text(wording.FIT[found.fit]), FIT_PILL[found.fit]))
         for sentence in found.why[:2]:
             column.addWidget(label(words.text(sentence)))
         for verdict in [v for v in found.verdicts if v.outcome in ("unmet", "unknown")][:4]:

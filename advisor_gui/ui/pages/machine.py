@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from advisor_gui.ui import live
-from advisor_gui.ui.pages.base import Page, card, label
+from advisor_gui.ui.pages.base import Page, card, emptied, label
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.device import DeviceCard, ProcessorCard, RamCard, SystemCard
 from advisor_gui.ui.widgets.finding import FindingCard
@@ -178,11 +178,7 @@ class MachinePage(Page):
     def _findings(self) -> None:
         found = [f for f in self.context.desk.findings if f.severity != "info"]
         notes = [f for f in self.context.desk.findings if f.severity == "info"]
-        while (item := self.findings.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        emptied(self.findings)
         shown = [*found, *notes] if self._all else found[:SHOWN_FINDINGS]
         for finding in shown:
             self.findings.addWidget(FindingCard(self.context, finding))

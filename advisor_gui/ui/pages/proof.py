@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from advisor_gui import session, wording
-from advisor_gui.ui.pages.base import Page, card, label
+from advisor_gui.ui.pages.base import Page, card, emptied, label, toned
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.outcome import OutcomeCard
 from advisor_gui.ui.widgets.tables import Table
@@ -33,8 +33,7 @@ class ProofPage(Page):
     def build(self) -> None:
         self.title = label(size="title")
         self.subtitle = label("", "muted")
-        self.column.addWidget(self.title)
-        self.column.addWidget(self.subtitle)
+        self.column.addLayout(self.titled(self.title, self.subtitle))
         self.verify_card, verify = card()
         self.verify_title = label(size="section")
         self.verify_hint = label("", "muted")
@@ -216,8 +215,7 @@ class ProofPage(Page):
         if result is None:
             return
         kind = {"verified": "good", "refused": "bad"}.get(result.outcome, "warn")
-        self.verdict.setProperty("kind", kind)
-        self.verdict.style().polish(self.verdict)
+        toned(self.verdict, kind)
         self.verdict.setText(f"{words.text(wording.RESOLVE_OUTCOME[result.outcome])}: {words.text(result.because)}")
         detail = []
         if result.packages:
@@ -273,11 +271,7 @@ class ProofPage(Page):
 
     def _show_results(self, results: tuple[SmokeResult, ...]) -> None:
         self.results_title.setVisible(bool(results))
-        while (item := self.results.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        emptied(self.results)
         for result in reversed(results):
             self.results.addWidget(OutcomeCard(self.context, result))
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout
 
 from advisor_gui import session, wording
-from advisor_gui.ui.pages.base import Page, card, label
+from advisor_gui.ui.pages.base import Page, card, emptied, label
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.advice import FIT_PILL, framework_name
 from advisor_gui.ui.widgets.finding import RemedyList
@@ -149,11 +149,7 @@ class RecommendationPage(Page):
         self.memory.show_memory(one.memory if one is not None else None)
         self.install.show_plan(one.install if one is not None else None)
         self.commands_title.setVisible(self.install.isVisibleTo(self))
-        while (item := self.changes.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        emptied(self.changes)
         if one is None:
             self.evidence.show_rows([])
             return
@@ -221,11 +217,7 @@ class RecommendationPage(Page):
         self.change_note.setText(str(error))
 
     def _show_changes(self, changes: tuple[Any, ...]) -> None:
-        while (item := self.change_list.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        emptied(self.change_list)
         for change in changes:
             frame, column = card()
             column.addWidget(label(self.context.words.text(change.text)))

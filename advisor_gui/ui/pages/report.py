@@ -11,7 +11,7 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout
 
 from advisor_gui import session
-from advisor_gui.ui.pages.base import Page, label
+from advisor_gui.ui.pages.base import Page, emptied, label
 from advisor_gui.ui.theme import SPACE
 
 FORMATS = (("pdf", "PDF"), ("html", "HTML"), ("md", "Markdown"), ("json", "JSON"))
@@ -24,8 +24,7 @@ class ReportPage(Page):
     def build(self) -> None:
         self.title = label(size="title")
         self.subtitle = label("", "muted")
-        self.column.addWidget(self.title)
-        self.column.addWidget(self.subtitle)
+        self.column.addLayout(self.titled(self.title, self.subtitle))
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(QUIET_MS)
@@ -113,11 +112,7 @@ class ReportPage(Page):
             self.sheets.addWidget(sheet, 0, Qt.AlignmentFlag.AlignHCenter)
 
     def _clear(self) -> None:
-        while (item := self.sheets.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        emptied(self.sheets)
 
     def _save(self, suffix: str) -> None:
         name = dict(FORMATS)[suffix]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from advisor_gui import wording
 from advisor_gui.ui.context import Context
-from advisor_gui.ui.pages.base import label
+from advisor_gui.ui.pages.base import label, pill, toned
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.memory import MemoryBar
 
@@ -28,7 +28,7 @@ class AdvicePanel(QWidget):
         column.setSpacing(SPACE[1])
         self.heading = label("", "muted", size="small")
         self.name = label(size="section")
-        self.fit = label(wrap=False)
+        self.fit = pill()
         self.parts = label("", "muted")
         self.why = label()
         self.memory = MemoryBar(context)
@@ -38,8 +38,6 @@ class AdvicePanel(QWidget):
         self.details.clicked.connect(lambda: context.go("recommendation"))
         for widget in (self.heading, self.name):
             column.addWidget(widget)
-        from PySide6.QtWidgets import QHBoxLayout
-
         line = QHBoxLayout()
         line.addWidget(self.fit)
         line.addStretch(1)
@@ -64,8 +62,7 @@ class AdvicePanel(QWidget):
             return
         self.name.setText(framework_name(self.context, chosen.framework))
         self.fit.setText(words.text(wording.FIT[chosen.fit]))
-        self.fit.setProperty("kind", FIT_PILL[chosen.fit])
-        self.fit.style().polish(self.fit)
+        toned(self.fit, FIT_PILL[chosen.fit])
         parts = []
         for one in chosen.stack.components:
             parts.append(" ".join(w for w in (framework_name(self.context, one.framework), one.version) if w))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
 from advisor_gui import wording
 from advisor_gui.ui import icons
 from advisor_gui.ui.context import Context
-from advisor_gui.ui.pages.base import label
+from advisor_gui.ui.pages.base import label, pill, toned
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.meter import Bar, Sparkline
 from knowledge.facts import Accelerator, MachineProfile
@@ -43,7 +43,7 @@ class Card(QFrame):
         head.setSpacing(SPACE[1])
         self.mark = QLabel()
         self.heading = label("", "muted", size="small", wrap=False)
-        self.pill = label("", wrap=False, size="small")
+        self.pill = pill()
         self.pill.hide()
         head.addWidget(self.mark)
         head.addWidget(self.heading, 1)
@@ -81,6 +81,13 @@ class Card(QFrame):
         self.bar.set(bar, said)
         self.line.setVisible(line is not None)
         self.line.add(line, said)
+
+
+    def clear_live(self) -> None:
+        """No meters: the card shows another machine."""
+        for widget in (self.live, self.bar, self.line):
+            widget.hide()
+        self.line.values.clear()
 
 
 class ProcessorCard(Card):
@@ -162,8 +169,7 @@ class DeviceCard(Card):
             )  # fmt: skip
             return
         self.pill.setText(words.text(wording.STATE[device.state]))
-        self.pill.setProperty("kind", STATE_KIND.get(device.state, "pill-bad"))
-        self.pill.style().polish(self.pill)
+        toned(self.pill, STATE_KIND.get(device.state, "pill-bad"))
         self.pill.show()
         memory = ""
         if device.memory_bytes is not None:

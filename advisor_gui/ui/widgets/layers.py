@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from advisor_gui import wording
 from advisor_gui.ui.context import Context
-from advisor_gui.ui.pages.base import label
+from advisor_gui.ui.pages.base import emptied, label
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.advice import framework_name
 from knowledge.text import Text
@@ -16,6 +16,9 @@ ORDER = (
     "scheduler", "tracking", "server", "high-level", "finetuning", "rl", "distribution", "export", "runtime", "quantisation",
     "kernels", "core",
 )  # fmt: skip
+# What a build runs on, as its makers write it; "any" says nothing.
+DEVICE = {"any": "", "cpu": "CPU", "cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU", "mps": "MPS", "metal": "Metal", "vulkan": "Vulkan",
+          "cann": "CANN", "directml": "DirectML", "tpu": "TPU", "npu": "NPU"}  # fmt: skip
 
 
 class Layers(QWidget):
@@ -27,19 +30,18 @@ class Layers(QWidget):
         self.column.setSpacing(SPACE[0])
 
     def show_assessment(self, value: Assessment | None) -> None:
-        while (item := self.column.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        emptied(self.column)
         if value is None:
             return
         words = self.context.words
         parts = sorted(value.stack.components, key=lambda c: ORDER.index(c.role) if c.role in ORDER else len(ORDER) // 2)
         for one in parts:
             role = words.text(wording.ROLE.get(one.role, Text(one.role, one.role)))
-            what = " · ".join(w for w in (one.version, one.build if one.build != one.version else None, one.device) if w)
-            self.column.addWidget(self._layer(framework_name(self.context, one.framework), role, what))
+            device = DEVICE.get(one.device or "any", one.device or "")
+            what = " · ".join(w for w in (one.version, device) if w)
+            layer = self._layer(framework_name(self.context, one.framework), role, what)
+            layer.setToolTip(one.build or "")
+            self.column.addWidget(layer)
         if value.stack.python:
             self.column.addWidget(self._layer(words("recommendation.python", version=value.stack.python), "", ""))
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from advisor_gui import wording
 from advisor_gui.ui.context import Context
-from advisor_gui.ui.pages.base import label
+from advisor_gui.ui.pages.base import label, toned
 from advisor_gui.ui.theme import SPACE, Tokens
 from knowledge.verdicts import MemoryEstimate
 
@@ -40,9 +40,12 @@ class MemoryBar(QWidget):
         self.sentence = label("")
         for widget in (self.title, self.bar, self.legend, self.sentence):
             column.addWidget(widget)
-        context.words.changed.connect(lambda: self.show_memory(self.estimate))
+        context.words.changed.connect(self.say)
         context.look.changed.connect(self.update)
         self.hide()
+
+    def say(self) -> None:
+        self.show_memory(self.estimate)
 
     def show_memory(self, estimate: MemoryEstimate | None) -> None:
         self.estimate = estimate
@@ -59,8 +62,7 @@ class MemoryBar(QWidget):
         )  # fmt: skip
         self.sentence.setText(said)
         kind = {"fits": "good", "tight": "warn", "exceeds": "bad"}.get(estimate.verdict, "muted")
-        self.sentence.setProperty("kind", kind)
-        self.sentence.style().polish(self.sentence)
+        toned(self.sentence, kind)
         self.bar.setAccessibleName(said)
         self.legend.updateGeometry()
         self.bar.update()

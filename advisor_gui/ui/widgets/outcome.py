@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
 
 from advisor_gui import wording
 from advisor_gui.ui.context import Context
-from advisor_gui.ui.pages.base import label
+from advisor_gui.ui.pages.base import label, pill
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.chart import ChartView
 from knowledge.plan import Series, SmokeResult
@@ -24,9 +24,9 @@ class OutcomeCard(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE[3], SPACE[3], SPACE[3], SPACE[3])
         head = QHBoxLayout()
-        pill = label(words.text(wording.SMOKE_OUTCOME[result.outcome]), PILL.get(result.outcome, "pill-bad"), wrap=False)
+        state = pill(words.text(wording.SMOKE_OUTCOME[result.outcome]), PILL.get(result.outcome, "pill-bad"))
         head.addWidget(label(result.check, size="strong", wrap=False))
-        head.addWidget(pill)
+        head.addWidget(state)
         head.addStretch(1)
         times = []
         if result.install_s is not None:

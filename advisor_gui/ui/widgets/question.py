@@ -82,8 +82,9 @@ class QuestionRow(QFrame):
 
     def say(self) -> None:
         words, question = self.context.words, self.question
-        unit = f" ({question.unit})" if question.unit and question.kind == "number" else ""
-        self.title.setText(words.text(question.label) + unit)
+        said = words.text(question.label)
+        has_unit = question.unit is not None and question.kind == "number" and "(" not in said and "（" not in said
+        self.title.setText(f"{said} ({question.unit})" if has_unit else said)
         self.why_button.setText(words("project.why"))
         self.why_button.setAccessibleName(f"{words('project.why')}: {words.text(question.label)}")
         self.why.setText(words.text(question.why))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from PySide6.QtCore import QSortFilterProxyModel, Qt
-from PySide6.QtGui import QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
 
 from advisor_gui.ui.context import Context
 from knowledge.facts import MachineProfile, Python
@@ -22,6 +22,7 @@ class Table(QTableView):
     """A read-only table with a text filter over all columns."""
 
     headings: tuple[str, ...] = ()
+    grows: int | None = None  # the column that takes the room that is left; None: the last
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -41,6 +42,7 @@ class Table(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setTabKeyNavigation(False)
         self.verticalHeader().hide()
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
         self.horizontalHeader().setStretchLastSection(True)
@@ -50,20 +52,50 @@ class Table(QTableView):
     def say(self) -> None:
         self.source.setHorizontalHeaderLabels([self.context.words(key) for key in self.headings])
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        menu.addAction(self.context.words("main.copy"), self.copy)
+        menu.exec(event.globalPos())
+        menu.deleteLater()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        else:
+            super().keyPressEvent(event)
+
+    def copy(self) -> None:
+        """The chosen rows as tab-separated text."""
+        rows = sorted({index.row() for index in self.selectedIndexes()})
+        said = ["\t".join(str(self.proxy.index(r, c).data() or "") for c in range(self.proxy.columnCount())) for r in rows]
+        if said:
+            QGuiApplication.clipboard().setText("\n".join(said))
+            self.context.say(self.context.words("main.copied"))
+
     def filter(self, text: str) -> None:
         self.proxy.setFilterFixedString(text.strip())
         self._fit()
 
-    def show_rows(self, rows: list[list[str]]) -> None:
+    def show_rows(self, rows: list[list[str]], bold: frozenset[tuple[int, int]] = frozenset()) -> None:
+        """ROWS as text; BOLD names the (row, column) that stand out."""
         self.source.setRowCount(0)
-        for row in rows:
+        strong = self.font()
+        strong.setBold(True)
+        for number, row in enumerate(rows):
             items = [QStandardItem(word) for word in row]
-            for item in items:
+            for place, item in enumerate(items):
                 item.setToolTip(item.text() if len(item.text()) > 40 else "")
+                if (number, place) in bold:
+                    item.setFont(strong)
             self.source.appendRow(items)
         header = self.horizontalHeader()
-        for column in range(len(self.headings) - 1):
+        last = len(self.headings) - 1
+        for column in range(last):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        if self.grows is not None:
+            header.setSectionResizeMode(self.grows, QHeaderView.ResizeMode.Stretch)
+            header.setSectionResizeMode(last, QHeaderView.ResizeMode.ResizeToContents)
+            header.setMaximumSectionSize(420)
         self._fit()
 
     def _fit(self) -> None:
