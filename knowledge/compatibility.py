@@ -41,6 +41,7 @@ SERVES = {
 }
 MODULES = {"nvidia": "nvidia", "amd": "amdgpu", "intel": "xe"}
 VC_RUNTIME = "Microsoft Visual C++ Redistributable 2015-2022 (x64)"
+ENDED = frozenset({"project.archived", "project.superseded", "project.renamed"})
 HARDWARE = frozenset({"accel.arch_not_built", "accel.arch_too_old", "accel.vendor_unsupported", "accel.none"})
 
 
@@ -59,7 +60,9 @@ def fit_of(verdicts: tuple[Verdict, ...] | list[Verdict]) -> Fit:
     worst: Fit = "ready"
     for verdict in verdicts:
         if verdict.outcome == "unmet":
-            if not any(item.code not in NOT_A_CHANGE or "device" in item.params for item in verdict.remedies):
+            # An ended project still runs; moving to its successor is the change.
+            ended = verdict.code in ENDED and verdict.remedies
+            if not ended and not any(r.code not in NOT_A_CHANGE or "device" in r.params for r in verdict.remedies):
                 return "unsuitable"
             if worst == "ready":
                 worst = "after_changes"

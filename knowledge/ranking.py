@@ -23,19 +23,21 @@ def key(
 ) -> tuple[object, ...]:
     """Sorts stacks; every part can be said in a sentence.
 
-    The framework that was asked for comes first unless it cannot run; what cannot run comes last; then whether an
-    accelerator that is there is used (a driver that must be installed first is better than the processor today); then
-    fit; then each preference in the scenario's order; then the scenario's order of candidates.
+    The framework that was asked for comes first unless it cannot run; what cannot run comes last, and before it what
+    has ended and nobody here depends on; then whether an accelerator that is there is used (a driver to be installed is
+    better than the processor today); then fit; then each preference in the scenario's order; then the scenario's order.
     """
     asked = situation.answers.framework == framework and solution.fit != "unsuitable"
     out = solution.fit == "unsuitable"
+    state = solution.parts[0].framework.status.state
+    ended = state in ("archived", "superseded", "renamed") and framework not in (situation.answers.team.existing or ())
     wishes = []
     for item in active:
         if item.avoid:
             wishes.append(1 if framework in item.frameworks else 0)
         else:
             wishes.append(item.frameworks.index(framework) if framework in item.frameworks else len(item.frameworks))
-    return not asked, out, idle(solution, situation), FITS.index(solution.fit), *wishes, place
+    return not asked, out, ended, idle(solution, situation), FITS.index(solution.fit), *wishes, place
 
 
 def idle(solution: Solution, situation: Situation) -> bool:
