@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -87,7 +87,7 @@ class Sandboxes:
                     return msgspec.structs.replace(found, reused=True, install_s=0.0)
                 self.sweep()
                 self._room(download_bytes)
-                return self._make(locked, key, place, python, settings, progress)
+                return self._make(locked, key, place, python, settings, progress, download_bytes)
         except OSError as error:
             raise NotBuilt(
                 Text(
@@ -136,6 +136,7 @@ class Sandboxes:
         python: interpreters.Interpreter,
         settings: PackageSettings,
         progress: Progress,
+        download_bytes: int | None,
     ) -> Environment:
         if place.exists():  # without a marker: never finished, never reused
             shutil.rmtree(place)
@@ -152,7 +153,7 @@ class Sandboxes:
             # Without dependency resolution: the lock is complete, and each file has to have a hash in it.
             words = ["pip", "install", "--no-deps", "--require-hashes", "--python", str(python_in(making / "venv"))]
             words += [*uv.arguments(settings, constraints=False), "-r", str(making / "requirements.lock")]
-            self._uv(words, settings, python, progress)
+            self._uv(words, settings, python, progress, _Downloads(progress, download_bytes).line)
             environment = Environment(
                 key=key, path=str(place), python=str(python_in(place / "venv")), python_version=python.version,
                 pins=lock.pins(locked), created=time.time(), install_s=time.perf_counter() - began,
@@ -168,13 +169,18 @@ class Sandboxes:
         return environment
 
     def _uv(
-        self, words: list[str], settings: PackageSettings, python: interpreters.Interpreter, progress: Progress
+        self,
+        words: list[str],
+        settings: PackageSettings,
+        python: interpreters.Interpreter,
+        progress: Progress,
+        on_line: Callable[[str], None] | None = None,
     ) -> None:
         """One uv call that dies with us; raises NotBuilt with uv's reason, or Cancelled."""
         progress.check()
         ran = family.run(
             [uv.find(), *words], python=python.path, limit_s=INSTALL_LIMIT_S,
-            environment=uv.environment(settings, retries=2), cancelled=progress.cancelled, on_stderr=progress.log,
+            environment=uv.environment(settings, retries=2), cancelled=progress.cancelled, on_stderr=on_line or progress.log,
             folder=str(self.folder),
         )  # fmt: skip
         if ran.done.ended == "cancelled":
@@ -227,6 +233,33 @@ class Sandboxes:
                     told = True
                 time.sleep(0.1)
             yield
+
+
+class _Downloads:
+    """Turns uv's lines about downloads into steps with a share."""
+
+    UNITS = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+
+    def __init__(self, progress: Progress, total_bytes: int | None) -> None:
+        self._progress = progress
+        self._total = total_bytes
+        self._sizes: dict[str, float] = {}
+        self._done = 0.0
+
+    def line(self, line: str) -> None:
+        self._progress.log(line)
+        begun = re.match(r"\s*Downloading (\S+) \(([\d.]+)([KMG]iB)\)", line)
+        if begun is not None:
+            self._sizes[begun.group(1)] = float(begun.group(2)) * self.UNITS[begun.group(3)]
+            return
+        done = re.match(r"\s*Downloaded (\S+)", line)
+        if done is None or done.group(1) not in self._sizes:
+            return
+        self._done += self._sizes[done.group(1)]
+        total = max(self._total or 0, sum(self._sizes.values()))
+        words = f"{self._done / 1e6:.0f} / {total / 1e6:.0f} MB"
+        share = 0.1 + 0.7 * min(self._done / total, 1.0)
+        self._progress.step(Text(f"Downloading: {words}", f"正在下载：{words}"), share)
 
 
 def python_in(folder: Path) -> Path:

@@ -37,7 +37,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     platforms: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ()
-    build: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
     memory_bytes: int | None = None
     environment: dict[str, str] = {}

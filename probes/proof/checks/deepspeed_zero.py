@@ -13,7 +13,7 @@ TITLE = (
 )
 SCENARIO = "distributed-training"
 FRAMEWORKS = ("deepspeed", "pytorch")
-PACKAGES = ("torch", "numpy", "deepspeed", "setuptools")
+PACKAGES = ("torch", "numpy", "deepspeed>=0.19", "setuptools")
 LIMIT_S = 600.0
 PLATFORMS = ("linux",)
 NEEDS = ("compiler",)

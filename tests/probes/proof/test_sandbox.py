@@ -186,3 +186,11 @@ def test_two_at_once_make_one(tmp_path: Path, settings: PackageSettings, locked:
         worker.join()
     assert len({e.path for e in made}) == 1
     assert sorted(e.reused for e in made) == [False, True, True]
+
+
+def test_downloads_are_shown_with_a_share() -> None:
+    steps: list[tuple[str, float | None]] = []
+    watch = sandbox._Downloads(Progress(on_step=lambda text, share: steps.append((text.en, share))), 200_000_000)
+    for line in ("Downloading torch (95.4MiB)", "noise", " Downloaded torch", " Downloaded unknown"):
+        watch.line(line)
+    assert steps == [("Downloading: 100 / 200 MB", pytest.approx(0.45, abs=0.01))]
