@@ -220,6 +220,8 @@ def _cpu_build(env: Environment, built: Built) -> Finding | None:
         return None
     if built.package == "onnxruntime" and any(name.startswith("onnxruntime-") for name in env.versions if "genai" not in name):
         return None  # two variants, or a plug-in that brings the device
+    if _has_variant(env, built.package):
+        return None  # both are there: which one wins is the subject
     better = _usable(env, built.package, built.version)
     if better is None:
         return None
@@ -237,6 +239,11 @@ def _cpu_build(env: Environment, built: Built) -> Finding | None:
     if built.because is not None:
         en, zh = f"{en} {built.because.en}", f"{zh}{built.because.zh}"
     return found("package.cpu_build", severity, built.package, en, zh, env.proof(built.package), cures, built.source)
+
+
+def _has_variant(env: Environment, package: str) -> bool:
+    rows = (row for facts in env.machine.catalog.packages.values() for row in facts.variants if package in row.packages)
+    return any(name != package and name in env.versions for row in rows for name in row.packages)
 
 
 def _plugins(env: Environment) -> Iterator[Finding]:
