@@ -9,6 +9,7 @@ import msgspec
 
 from knowledge.facts import MachineProfile
 from knowledge.plan import PackageSettings
+from probes import child
 from probes.proof import uv
 
 PLAIN_KINDS = ("system", "pyenv", "uv", "python.org", "homebrew", "framework", "registry")
@@ -76,10 +77,31 @@ def choose(
     return Interpreter(path=found, version=wanted) if done.rc == 0 and found else None
 
 
+def with_library(machine: MachineProfile | None) -> Interpreter | None:
+    """An installed Python whose libpython lies where the system's loader finds it: programs that embed Python load that.
+
+    A private Python (pyenv, uv) may have the library, but a server would load the system's of the same name instead.
+    """
+    candidates = ["/usr/bin/python3", *(p.path for p in installed(machine))]
+    question = (
+        "import sys, sysconfig; v = sysconfig.get_config_var; print(v('LIBDIR'), v('INSTSONAME'), v('MULTIARCH'), "
+        "'.'.join(map(str, sys.version_info[:3])))"
+    )
+    for path in dict.fromkeys(candidates):
+        done = child.run([path, "-I", "-c", question], limit_s=10, environment=uv.inherited())
+        words = done.stdout.split()
+        if done.rc != 0 or len(words) != 4:
+            continue
+        folder, name, triplet, version = words
+        if folder in ("/usr/lib", "/usr/lib64", f"/usr/lib/{triplet}") and any(
+            (Path(place) / name).exists() for place in (folder, f"{folder}/{triplet}")
+        ):
+            return Interpreter(path=path, version=version)
+    return None
+
+
 def version_of(path: str) -> str | None:
     """The version of the Python at PATH, from its pyvenv.cfg or by asking it."""
-    from probes import child
-
     done = child.run(
         [path, "-I", "-S", "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])))"],
         limit_s=10, environment=uv.inherited(),

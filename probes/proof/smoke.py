@@ -81,13 +81,17 @@ def _in_clean_environment(
 ) -> SmokeResult:
     wanted = plan_for(known, machine, plan)
     progress.step(Text("Asking the resolver", "正在询问依赖解析器"), 0.0)
-    resolved = resolve.resolve(wanted, settings, machine=machine, progress=progress)
+    own = interpreters.with_library(machine) if "shared_python" in known.needs else None
+    if "shared_python" in known.needs and own is None:
+        return _result(known, "cannot_run", Text("Needs a Python with its shared library.", "需要带共享库的 Python。"))
+    path = own.path if own is not None else None
+    resolved = resolve.resolve(wanted, settings, machine=machine, python_path=path, progress=progress)
     if resolved.outcome != "verified" or resolved.lock is None:
         return _result(known, "not_built", resolved.because, findings=resolved.findings)
     resolved = _without(resolved, known.remove)
     assert resolved.lock is not None
     chosen = resolved.plan.python if resolved.plan is not None else None
-    interpreter = interpreters.choose(chosen, machine, settings)
+    interpreter = interpreters.choose(chosen, machine, settings, path)
     if interpreter is None:
         return _result(
             known,

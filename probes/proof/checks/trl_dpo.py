@@ -40,8 +40,11 @@ def run(report):
         report_to="none", save_strategy="no", use_cpu=not torch.cuda.is_available(), bf16=False, max_length=48,
         disable_tqdm=True, seed=0, lr_scheduler_type="constant",
     )  # fmt: skip
+    folder = report.scratch + "/base"
+    tiny.model(transformers, torch).save_pretrained(folder)
+    model = transformers.LlamaForCausalLM.from_pretrained(folder)
     trainer = DPOTrainer(
-        tiny.model(transformers, torch),
+        model,
         args=settings,
         train_dataset=Dataset.from_list(rows),
         processing_class=tiny.tokenizer(),
