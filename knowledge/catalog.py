@@ -364,3 +364,4 @@ class Catalog(Base, frozen=True, kw_only=True):
     packages: dict[str, PackageFacts] = {}  # by file
     digest: str = ""
     foundations: dict[str, tuple[str, ...]] = {}  # framework id to all that its builds may run on, however far below
+    owners: dict[str, str] = {}  # package name to the framework whose builds it is the heart of

@@ -162,6 +162,7 @@ def build(files: tuple[tuple[str, bytes], ...], name: str = "") -> Catalog:
         packages=packages,
         digest=name,
         foundations=foundations(frameworks),
+        owners=owners(frameworks),
     )
     problems = check(catalog)
     if problems:
@@ -209,6 +210,7 @@ def overlay(catalog: Catalog, extra: Catalog) -> Catalog:
         packages={**catalog.packages, **extra.packages},
         digest=f"{catalog.digest}+{extra.digest}",
         foundations=foundations(frameworks),
+        owners=owners(frameworks),
     )
     problems = check(result)
     if problems:
@@ -224,16 +226,27 @@ def bases(framework: Framework) -> tuple[str, ...]:
     return tuple(names)
 
 
+def owners(frameworks: dict[str, Framework]) -> dict[str, str]:
+    """For each package the framework that it is the heart of: of several the one named like it, else with most builds."""
+    found: dict[str, tuple[bool, int, str]] = {}
+    for framework in frameworks.values():
+        if not framework.packages:
+            continue
+        name = framework.packages[0].lower()
+        pinning = sum(any(p.name.lower() == name for p in build.packages) for build in framework.builds)
+        score = framework.id == name, pinning, framework.id
+        if pinning and (name not in found or score > found[name]):
+            found[name] = score
+    return {name: score[2] for name, score in found.items()}
+
+
 def foundations(frameworks: dict[str, Framework]) -> dict[str, tuple[str, ...]]:
     """For each framework all that it may run on, directly or through others."""
-    owners: dict[str, str] = {}
-    for name in sorted(frameworks):  # parts of one package (ray-train: ray) come after the framework itself
-        for package in frameworks[name].packages[:1]:
-            owners.setdefault(package.lower(), name)
+    known = owners(frameworks)
     direct: dict[str, tuple[str, ...]] = {}
     for name, framework in frameworks.items():
         # A build that pins another framework's own package (torch-npu: torch) stands on it as well.
-        pinned = {owners.get(package.name.lower()) for build in framework.builds for package in build.packages}
+        pinned = {known.get(package.name.lower()) for build in framework.builds for package in build.packages}
         direct[name] = (*bases(framework), *sorted(owner for owner in pinned if owner is not None and owner != name))
     found: dict[str, tuple[str, ...]] = {}
     for name, below in direct.items():

@@ -84,18 +84,6 @@ def supports(catalog: Catalog, framework: Framework, device: str, situation: Sit
     return found
 
 
-def _package_owner(catalog: Catalog, situation: Situation) -> dict[str, str]:
-    """Which framework a package's name stands for: the one that has it first among its packages."""
-    found: dict[str, str] | None = situation.memo.get("owners")
-    if found is None:
-        found = {}
-        for name in sorted(catalog.frameworks):
-            for package in catalog.frameworks[name].packages[:1]:
-                found.setdefault(package.lower(), name)
-        situation.memo["owners"] = found
-    return found
-
-
 def solve(
     catalog: Catalog,
     framework: Framework,
@@ -427,7 +415,11 @@ def _take(
         stack.bounds.setdefault(name, []).append(bound)
         if build is not None and build.device == "cuda" and build.toolkit is not None:
             stack.toolkits.setdefault(name, build.toolkit)
-    owners = _package_owner(catalog, situation)
+    owners = catalog.owners
+    for package in build.packages if build is not None else ():
+        owner = owners.get(package.name.lower())
+        if owner is not None and owner != framework.id and owner not in uses:
+            stack.bounds.setdefault(owner, []).append(f"=={package.version}")
     for conflict in framework.conflicts:
         bound = conflict.params.get("version", "")
         owner = owners.get(conflict.params.get("package", "").lower())
