@@ -117,7 +117,7 @@ class Program:
         self._translate()
         self.window: MainWindow = MainWindow(self.context)
         do = self.context.actions
-        do["new"] = partial(documents.new, self.context)
+        do["new"] = partial(documents.new, self.window, self.context)
         do["open"] = partial(documents.ask_open, self.window, self.context)
         do["save"] = partial(documents.save, self.window, self.context)
         do["save_as"] = partial(documents.save_as, self.window, self.context)
@@ -128,6 +128,7 @@ class Program:
         do["record"] = self.record
         do["about"] = self.about
         do["repaint"] = self.restyle
+        do["read_model"] = self.read_model
         self.words.changed.connect(self._translate)
         self.look.changed.connect(self._paint)
         hints = QGuiApplication.styleHints()
@@ -177,22 +178,30 @@ class Program:
     def rescan(self) -> None:
         self.scan(self.desk.machine_path)
 
+    def read_model(self, path: str) -> None:
+        page = self.window.page("project")
+        page.read_model(path)  # type: ignore[attr-defined]
+
     def record(self) -> None:
         from PySide6.QtWidgets import QFileDialog
 
         path, _ = QFileDialog.getSaveFileName(self.window, "", "machine.zip", "*.zip")
         if path:
             self.jobs.start(
-                "record", lambda progress: session.record(path, progress), on_done=lambda _: self._say(path),
+                "record", lambda progress: session.record(path, progress), on_done=lambda _: self._say(self.words("main.recorded", path=path)),
                 on_error=self._fault,
             )  # fmt: skip
 
     def about(self) -> None:
+        from advisor_gui.ui.menus import plain
+
         checked = self.desk.recommendation.knowledge_checked if self.desk.recommendation else None
         box = QMessageBox(self.window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle(plain(self.words("main.about")))
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setText(self.words("main.about_text", version=session.version(), checked=checked or "–"))
-        box.exec()
+        box.open()
 
     def raise_with(self, file: str | None) -> None:
         """A second start hands its file to this window."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from advisor_gui import session
+from advisor_gui import flow, session
 from advisor_gui.report.value import Report
 from advisor_gui.ui.context import Context
 from knowledge import documents
@@ -33,7 +34,9 @@ def decode(raw: str, name: str) -> Report:
     return documents.convert(documents.parse(raw, name), Report, name)
 
 
-def new(context: Context) -> None:
+def new(parent: QWidget, context: Context) -> None:
+    if not may_leave(parent, context):
+        return
     desk = context.desk
     desk.document, desk.picked, desk.smoke, desk.resolve = None, None, (), None
     desk.set_answers(Answers())
@@ -43,23 +46,36 @@ def new(context: Context) -> None:
 
 
 def open_path(parent: QWidget, context: Context, path: str) -> None:
-    """Open an assessment, a machine file or a recording, whichever PATH is."""
-    try:
-        if path.endswith(".stackfit"):
-            _show(context, decode(session.read_text(path, "an assessment"), path), Path(path))
-        else:
-            context.actions["machine_at"](path)
-            return
-    except BadInput as error:
-        context.complain(context.words.text(error.text))
-        return
+    """Open an assessment, a machine, a recording or a model file, whichever PATH is."""
+    kind = flow.kind_of_file(path)
+    if kind == "machine":
+        context.actions["machine_at"](path)
+    elif kind == "model":
+        context.go("project")
+        context.actions["read_model"](path)
+    elif kind == "document" and may_leave(parent, context):
+        context.jobs.start(
+            "open", lambda _: decode(session.read_text(path, "an assessment"), path),
+            on_done=lambda value: _opened(context, value, path), on_error=lambda error: _refused(context, error),
+        )  # fmt: skip
+    elif kind is None:
+        context.complain(context.words("main.drop_unknown", name=Path(path).name))
+
+
+def _opened(context: Context, value: Report, path: str) -> None:
+    _show(context, value, Path(path))
     context.settings.opened(path)
     context.go("recommendation")
 
 
+def _refused(context: Context, error: BaseException) -> None:
+    text = getattr(error, "text", None)
+    context.complain(context.words.text(text) if text is not None else context.words("main.failed", why=str(error)[:300]))
+
+
 def _show(context: Context, value: Report, path: Path | None) -> None:
     desk = context.desk
-    desk.answers = value.answers
+    desk.answers, desk.picked = value.answers, None
     desk.set_machine(value.machine, str(path) if path is not None else "…")
     desk.set_findings(value.findings)
     desk.smoke = value.smoke
@@ -71,7 +87,7 @@ def _show(context: Context, value: Report, path: Path | None) -> None:
 
 def ask_open(parent: QWidget, context: Context) -> None:
     path, _ = QFileDialog.getOpenFileName(parent, "", "", context.words("main.documents"))
-    if path and may_leave(parent, context):
+    if path:
         open_path(parent, context, path)
 
 
@@ -103,7 +119,7 @@ def _write(context: Context, path: Path) -> bool:
         return False
     context.desk.document, context.desk.unsaved = path, False
     context.settings.opened(str(path))
-    (context.desk.places.data / RECOVERY).unlink(missing_ok=True)
+    forget(context)
     context.desk.tell("document")
     return True
 
@@ -114,6 +130,7 @@ def may_leave(parent: QWidget, context: Context) -> bool:
         return True
     button = QMessageBox.StandardButton
     box = QMessageBox(parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(context.words("main.unsaved"))
     box.setStandardButtons(button.Save | button.Discard | button.Cancel)
     answer = box.exec()
@@ -125,17 +142,41 @@ def may_leave(parent: QWidget, context: Context) -> bool:
 def keep_for_recovery(context: Context) -> None:
     """Written now and then while there are unsaved changes, so that a crash costs at most a minute."""
     if context.desk.unsaved and context.desk.machine is not None and context.desk.recommendation is not None:
-        session.write_whole(context.desk.places.data / RECOVERY, encode(context))
+        try:
+            session.write_whole(_recovery(context), encode(context))
+        except session.CouldNot as error:
+            context.say(context.words.text(error.text))
+
+
+def _recovery(context: Context) -> Path:
+    return context.desk.places.data / RECOVERY
+
+
+def kept(context: Context) -> bool:
+    """Whether answers from before a crash are there to be brought back."""
+    return _recovery(context).is_file()
+
+
+def forget(context: Context) -> None:
+    """After a proper end, or when the user does not want them."""
+    try:
+        _recovery(context).unlink(missing_ok=True)
+    except OSError as error:
+        context.say(f"{_recovery(context)}: {error.strerror or error}")
 
 
 def recover(context: Context) -> bool:
-    """Show what was kept before a crash; False where nothing was."""
-    path = context.desk.places.data / RECOVERY
-    if not path.exists():
+    """Bring back the answers that were kept before a crash; False where nothing readable was."""
+    if not kept(context):
         return False
+    path = _recovery(context)
     try:
         value = decode(session.read_text(path, "an assessment"), str(path))
+    except BadInput as error:
+        context.complain(context.words.text(error.text))
+        return False
     finally:
-        path.unlink(missing_ok=True)
+        forget(context)
     context.desk.set_answers(value.answers)
+    context.go("project")
     return True

@@ -8,7 +8,18 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QDoubleValidator
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)  # fmt: skip
 
 from advisor_gui.ui.context import Context
 from advisor_gui.ui.pages.base import label
@@ -106,6 +117,11 @@ class QuestionRow(QFrame):
             self.line.setAccessibleName(words.text(question.label))
             self.line.setPlaceholderText(words("project.model_hint") if question.kind == "model" else words("project.open"))
 
+    def stops(self) -> list[QWidget]:
+        """What the Tab key visits here, in order."""
+        held = [box for box, _ in self.boxes] if self.question.kind == "many" else [self.input]
+        return [self.why_button, *held]
+
     def show_value(self, value: Any) -> None:
         """Show an answer that came from elsewhere, without answering again."""
         self._silent = True
@@ -146,9 +162,9 @@ class ScenarioGrid(QWidget):
 
     def __init__(self, context: Context, chosen: Callable[[str], None]) -> None:
         super().__init__()
-        from PySide6.QtWidgets import QGridLayout
-
         self.context, self._chosen = context, chosen
+        self._only: str | None = None
+        self._laid, self._columns = 0, 2
         self.grid = QGridLayout(self)
         self.grid.setContentsMargins(0, 0, 0, 0)
         self.grid.setSpacing(SPACE[1])
@@ -164,13 +180,32 @@ class ScenarioGrid(QWidget):
             self.cards[name] = made
         self.lay(2)
 
+    def show_only(self, name: str | None) -> None:
+        """The card NAME alone, or all of them."""
+        self._only = name
+        for own, made in self.cards.items():
+            made.setVisible(name is None or own == name)
+        self._laid = 0
+        self.lay(self._columns)
+
     def lay(self, columns: int) -> None:
-        for place, made in enumerate(self.cards.values()):
+        self._columns = columns
+        if self._laid == columns:
+            return
+        self._laid = columns
+        shown = [m for name, m in self.cards.items() if self._only is None or name == self._only]
+        for place, made in enumerate(shown):
             self.grid.addWidget(made, place // columns, place % columns)
+        for column in range(3):
+            self.grid.setColumnStretch(column, 1 if column < columns and (column == 0 or len(shown) > 1) else 0)
 
     def mark(self, scenario: str) -> None:
         for name, made in self.cards.items():
             made.setChecked(name == scenario)
+
+    def focus(self, scenario: str) -> None:
+        if scenario in self.cards:
+            self.cards[scenario].setFocus()
 
 
 class ScenarioCard(QPushButton):
@@ -181,7 +216,8 @@ class ScenarioCard(QPushButton):
         self.context, self.name = context, name
         self.setProperty("kind", "choice")
         self.setCheckable(True)
-        self.setMinimumHeight(84)
+        self.setMinimumHeight(76)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE[2], SPACE[1], SPACE[2], SPACE[1])
         column.setSpacing(2)
