@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from knowledge.answers import Answers
-from knowledge.catalog import Build, Catalog, Framework, Remedy, Scenario
+from knowledge.catalog import Build, Catalog, Framework, PackageFacts, Remedy, Scenario
 from knowledge.plan import Step
 from knowledge.predicates import ARGUMENTS
 from knowledge.quoting import VARIABLES, is_name, is_url, is_version
@@ -18,6 +18,7 @@ from knowledge.remedies import CODES as REMEDIES
 from knowledge.versions import specifier
 
 PLATFORM = re.compile(r"(linux|windows|macos)-(x86_64|aarch64)|(linux)-(armv7l|ppc64le|riscv64|loongarch64|s390x)|any")
+PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{4}(-[0-9a-f]{4})?")
 MINOR = re.compile(r"3\.\d{1,2}t?")
 
 # The verdict and finding codes of the program; a knowledge file may name no other.
@@ -77,7 +78,14 @@ def _problems(catalog: Catalog) -> Iterator[str]:
             if specifier(toolkit.versions) is None:
                 yield f"{where}: key `versions`: {toolkit.versions!r} is no version specifier."
     for table in catalog.devices.values():
-        yield from _dates(table, f"devices/{table.vendor}.yaml")
+        where = f"devices/{table.vendor}.yaml"
+        yield from _dates(table, where)
+        for row in table.families:
+            for entry in row.pci_ids:
+                if not PCI.fullmatch(entry):
+                    yield f"{where}: key `pci_ids`: {entry!r} is no id such as 10de:2684 or range such as 10de:2680-26ff."
+    for name, facts in catalog.packages.items():
+        yield from _packages(facts, f"packages/{name}.yaml")
 
 
 def is_answer(key: str) -> bool:
@@ -210,6 +218,35 @@ def _build(catalog: Catalog, build: Build, place: str) -> Iterator[str]:
             msgspec.convert(step, Step, strict=True)
         except msgspec.ValidationError as error:
             yield f"{place}: key `steps`: {error}."
+
+
+def _packages(facts: PackageFacts, where: str) -> Iterator[str]:
+    """Bounds that can be read, names as indexes compare them (or a row would never be found), known words and remedies."""
+    yield from _dates(facts, where)
+    yield from _words(facts, where)
+    bounded = [
+        (row.package, row.versions)
+        for part in (facts.defaults, facts.contents, facts.together, facts.retired, facts.broken)
+        for row in part
+    ]
+    for package, versions in bounded:
+        if versions and specifier(versions) is None:
+            yield f"{where}: package {package!r}: key `versions`: {versions!r} is no version specifier."
+    for together in facts.together:
+        for other, bounds in (*together.beside.items(), *together.toolkits.items()):
+            if specifier(bounds) is None:
+                yield f"{where}: package {together.package!r}: key `with`: {bounds!r} for {other!r} is no version specifier."
+    names = [package for package, _ in bounded]
+    names += [name for row in facts.variants for name in (*row.packages, *row.keep.values())]
+    names += [name for row in facts.plugins for name in (row.package, *row.plugins)]
+    names += [name for row in facts.together for name in row.beside]
+    for name in names:
+        if name != re.sub(r"[-_.]+", "-", name).lower():
+            yield f"{where}: package {name!r}: write it as indexes compare it, in lower case with hyphens."
+    for variants in facts.variants:
+        for kept in variants.keep.values():
+            if kept not in variants.packages:
+                yield f"{where}: module {variants.module!r}: key `keep`: {kept!r} is none of its packages."
 
 
 def _scenario(catalog: Catalog, scenario: Scenario, where: str) -> Iterator[str]:

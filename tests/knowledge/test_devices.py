@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from knowledge import devices
@@ -142,7 +144,7 @@ def test_no_two_rows_of_a_vendor_claim_one_pci_id(catalog: Catalog) -> None:
                 assert len(first) == 4 and first <= (last or first), entry
                 ranges.append((vendor, first, last or first, row.family))
         ranges.sort()
-        for before, after in zip(ranges, ranges[1:], strict=False):
+        for before, after in itertools.pairwise(ranges):
             assert before[0] != after[0] or before[2] < after[1], (before, after)
 
 
