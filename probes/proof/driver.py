@@ -230,7 +230,7 @@ def main(argv):
     sys.path[:] = [p for p in sys.path if p and os.path.abspath(p) not in (here, os.path.join(here, "checks"))]
     settings = json.loads(os.environ.get("STACKFIT_CHECK", "{}"))
     report = Report(stream, settings.get("scratch") or os.getcwd(), settings)
-    report._say(event="begin", python=sys.version.split()[0], executable=sys.executable)
+    report._say(event="begin", python=sys.version.split()[0], versions=versions(settings.get("packages", ())))
     try:
         load(argv[1]).run(report)
     except CannotRun as error:
@@ -257,6 +257,19 @@ def main(argv):
     sys.stderr.flush()
     # Frameworks' threads and atexit hooks may hang or crash after the work is done; the answer is already written.
     os._exit(0)
+
+
+def versions(names):
+    """The installed version of each distribution in NAMES that is there."""
+    from importlib import metadata
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
 
 
 def short(error):

@@ -37,6 +37,7 @@ class Heard:
         self.facts: list[Evidence] = []
         self.result: Result | None = None
         self.python: str | None = None
+        self.versions: dict[str, str] = {}  # of the check's packages, as installed
         self.strange = 0  # lines that were no event
 
     def line(self, line: str) -> Step | None:
@@ -76,6 +77,9 @@ class Heard:
             self.facts.append(Evidence(fact=_word(value["fact"], 300), source=_word(value["source"], 200)))
         elif kind == "begin":
             self.python = _word(value["python"], 40)
+            told = value.get("versions")
+            if isinstance(told, dict):
+                self.versions = {_word(n): _word(v) for n, v in list(told.items())[:50]}
         elif kind == "result" and value.get("outcome") in OUTCOMES:
             missing = value.get("missing")
             self.result = Result(

@@ -6,6 +6,7 @@ import collections
 import datetime
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -133,7 +134,8 @@ def run_check(
         environment = child_environment(
             python_path, scratch, limits, {**check.environment, **(variables or {})}, caches
         )
-        environment["STACKFIT_CHECK"] = json.dumps({"scratch": scratch, **(settings or {})})
+        names = [re.split(r"[\[<>=!~; ]", requirement, maxsplit=1)[0] for requirement in check.packages]
+        environment["STACKFIT_CHECK"] = json.dumps({"scratch": scratch, "packages": names, **(settings or {})})
         flags = list(prefix) if prefix else (["-I"] if isolated else ["-s"] if _no_user_site(python_path) else [])
         ran = family.run(
             [python_path, *flags, str(DRIVER), check.path], python=python_path,
@@ -162,7 +164,9 @@ def run_check(
         )  # fmt: skip
     return SmokeResult(
         check=check.id, outcome=outcome, because=because, measures=tuple(measures), series=tuple(heard.series.values()),
-        proves=check.proves, limits=check.limits, python=heard.python, started=started, run_s=run_s, before=before,
+        proves=check.proves, limits=check.limits, python=heard.python,
+        pins=tuple(f"{name}=={version}" for name, version in sorted(heard.versions.items())),
+        started=started, run_s=run_s, before=before,
         after=machine_state.now(throttle_events_before=throttles), log_tail=tuple(log), evidence=tuple(heard.facts),
         findings=findings,
     )  # fmt: skip

@@ -48,6 +48,7 @@ def test_a_good_check_tells_everything() -> None:
     assert result.evidence[0].fact == "f 1"
     assert "chatter on standard output" in result.log_tail
     assert result.python == ".".join(map(str, sys.version_info[:3]))
+    assert result.pins == ()
     assert result.before is not None and result.after is not None and result.started is not None
 
 
