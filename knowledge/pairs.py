@@ -113,11 +113,17 @@ def solve(
             if carried is None or (not inside and all(integrated(c) for c in carried.route.cards)):
                 carried = found
             continue
-        if inside and cpu and found.fit == "after_changes":
+        if inside and cpu and (found.fit == "after_changes" or _target_unknown(found)):
             waiting = waiting or found
             continue
         return found
     return waiting or carried or _nowhere(catalog, framework, situation)
+
+
+def _target_unknown(solution: Solution) -> bool:
+    """Whether all that is not known is which architecture the device has."""
+    unknown = {v.code for v in solution.verdicts if v.outcome == "unknown"}
+    return bool(unknown) and unknown <= {"accel.arch_not_built", "accel.arch_too_old"}
 
 
 def _groups(situation: Situation) -> list[tuple[tuple[int, ...], list[Route]]]:

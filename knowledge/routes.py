@@ -40,7 +40,15 @@ def integrated(card: Accelerator) -> bool:
     """A GPU or NPU inside the processor; Apple's and NVIDIA's unified chips are the machine's main accelerator."""
     if card.vendor in ("apple", "nvidia") or card.memory_kind == "dedicated":
         return False
-    return card.integrated is True or card.memory_kind in ("shared", "unified")
+    if card.integrated is True or card.memory_kind in ("shared", "unified"):
+        return True
+    if card.integrated is False or card.memory_kind is not None:
+        return False
+    if card.kind == "npu":
+        return card.vendor in ("intel", "amd", "qualcomm")
+    # Intel's cards are called Arc, Flex, Max or DG; all its other graphics are part of a processor.
+    words = (card.name or "").lower()
+    return card.vendor == "intel" and bool(words) and not any(word in words for word in ("arc", "flex", "max", "dg1", "dg2"))
 
 
 class Route(NamedTuple):
