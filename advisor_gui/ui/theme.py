@@ -167,6 +167,8 @@ def style_sheet(t: Tokens) -> str:
     QScrollBar::handle:horizontal {{ background: {t.muted}; border-radius: 4px; min-width: 32px; }}
     QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ background: none; border: none;
         width: 0; height: 0; }}
+    QPlainTextEdit#lines QScrollBar:horizontal {{ height: 9px; }}
+    QPlainTextEdit#lines QScrollBar::handle:horizontal {{ border-radius: 3px; }}
     QCheckBox::indicator, QRadioButton::indicator {{ width: 16px; height: 16px; border: 1px solid {t.muted};
         background: {t.surface}; }}
     QCheckBox::indicator {{ border-radius: 4px; }}

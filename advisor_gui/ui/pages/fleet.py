@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QP
 
 from advisor_gui import fleet as fleets
 from advisor_gui import session, wording
-from advisor_gui.ui.pages.base import Page, label
+from advisor_gui.ui.pages.base import Page, label, toned
 from advisor_gui.ui.widgets.advice import framework_name
 from advisor_gui.ui.widgets.tables import Table
 
@@ -34,6 +34,7 @@ class FleetPage(Page):
         line.addWidget(self.framework)
         line.addWidget(self.filter, 1)
         line.addWidget(self.save)
+        line.addStretch(1)
         self.column.addLayout(line)
         self.verdict = label(size="strong")
         self.column.addWidget(self.verdict)
@@ -91,7 +92,9 @@ class FleetPage(Page):
             widget.setVisible(found is not None)
         if found is None:
             self.verdict.setText(words("fleet.empty"))
+            toned(self.verdict, "muted")
             return
+        toned(self.verdict, None)
         best = found.everywhere or found.after_changes
         key = "everywhere" if found.everywhere else "after_changes" if best else "nowhere"
         self.verdict.setText(words(f"fleet.{key}", names=", ".join(framework_name(self.context, f) for f in best[:4])))

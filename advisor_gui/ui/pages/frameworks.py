@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -24,9 +23,11 @@ from advisor_gui.ui.pages.base import Page, card, label, pill
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.advice import FIT_PILL, framework_name
 from advisor_gui.ui.widgets.finding import RemedyList
+from advisor_gui.ui.widgets.rows import SECOND, TONE, TwoLines
 from knowledge.catalog import Framework
 from knowledge.verdicts import Assessment
 
+FIT_TONE = {"ready": "good", "after_changes": "warn", "undetermined": "info", "unsuitable": "bad"}
 STATE_KIND = {"active": "pill-good", "maintenance": "pill-warn", "unverified": "pill-info"}
 
 
@@ -44,13 +45,19 @@ class FrameworksPage(Page):
         self.search.textChanged.connect(lambda _: self._filter())
         self.only = QCheckBox()
         self.only.toggled.connect(lambda _: self._filter())
+        self.count = label("", "muted", wrap=False)
         line.addWidget(self.search, 1)
+        line.addWidget(self.count)
         line.addWidget(self.only)
         self.column.addLayout(line)
         across = QHBoxLayout()
         across.setSpacing(SPACE[3])
         self.list = QListWidget()
-        self.list.setFixedWidth(300)
+        self.list.setFixedWidth(280)
+        self.list.setItemDelegate(TwoLines(self.context, self.list))
+        self.list.setMouseTracking(True)
+        self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+        self.list.setUniformItemSizes(True)
         self.list.currentItemChanged.connect(lambda item, _: self._show(item))
         across.addWidget(self.list)
         self.detail = QScrollArea()
@@ -105,11 +112,15 @@ class FrameworksPage(Page):
         for entry in sorted(catalog.frameworks.values(), key=lambda f: f.name.lower()):
             item = QListWidgetItem(entry.name)
             item.setData(Qt.ItemDataRole.UserRole, entry.id)
-            item.setText(f"{entry.name}\n{self._short(entry)}")
+            said = self._short(entry)
+            item.setData(SECOND, said)
+            item.setData(TONE, FIT_TONE.get(self.judged[entry.id].fit, "muted") if entry.id in self.judged else "muted")
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{entry.name}: {said}")
             item.setToolTip(self.context.words.text(entry.summary))
             self.list.addItem(item)
             if entry.id == (chosen or "pytorch"):
                 self.list.setCurrentItem(item)
+                self.list.scrollToItem(item, QListWidget.ScrollHint.PositionAtCenter)
         self.list.blockSignals(False)
         self._filter()
         self._show(self.list.currentItem())
@@ -129,7 +140,7 @@ class FrameworksPage(Page):
 
     def _filter(self) -> None:
         catalog = self.context.desk.catalog
-        wanted = self.search.text().strip().lower()
+        wanted, shown = self.search.text().strip().lower(), 0
         for row in range(self.list.count()):
             item = self.list.item(row)
             name = item.data(Qt.ItemDataRole.UserRole)
@@ -142,6 +153,10 @@ class FrameworksPage(Page):
             if self.only.isChecked() and name in self.judged:
                 hidden = hidden or self.judged[name].fit not in ("ready", "after_changes")
             item.setHidden(hidden)
+            shown += not hidden
+        self.count.setText(self.context.words("frameworks.shown", count=shown, all=self.list.count()))
+        if not shown:
+            self.detail.setWidget(label(self.context.words("frameworks.none"), "muted"))
 
     def _show(self, item: QListWidgetItem | None) -> None:
         catalog = self.context.desk.catalog
@@ -187,8 +202,11 @@ class FrameworksPage(Page):
 
     def _group(self, column: QVBoxLayout, heading: str, lines: list[str]) -> None:
         if lines:
-            column.addWidget(label(heading, size="strong"))
-            column.addWidget(label("\n".join(lines)))
+            block = QVBoxLayout()
+            block.setSpacing(SPACE[0])
+            block.addWidget(label(heading, size="strong"))
+            block.addWidget(label("\n".join(lines)))
+            column.addLayout(block)
 
     def _here(self, entry: Framework) -> QWidget:
         words = self.context.words
@@ -215,21 +233,21 @@ class FrameworksPage(Page):
 
     def _want(self, framework: str) -> None:
         self.context.desk.answer("framework", framework)
-        self.context.go("project")
+        self.context.go("recommendation")
 
 
-def source_label(url: str, date: str, fact: str) -> QLabel:
-    """A source as a link where it is an https address; anything else stays text."""
-    made = label("", "muted", size="small")
-    if url.startswith("https://"):
-        from html import escape
-
-        made.setTextFormat(Qt.TextFormat.RichText)
-        made.setText(f'<a href="{escape(url, quote=True)}">{escape(url)}</a> ({escape(date)}) {escape(fact)}')
-        made.setTextInteractionFlags(Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard)
-        made.linkActivated.connect(lambda link: QDesktopServices.openUrl(link))
-    else:
-        made.setText(f"{url} ({date}) {fact}")
-    return made
-
-
+def source_label(url: str, date: str, fact: str) -> QWidget:
+    """A source as a link where it is an https address; anything else stays text. Nothing here is read as markup."""
+    if not url.startswith("https://"):
+        return label(f"{url} ({date}) {fact}", "muted", size="small")
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    link = QPushButton(url.replace("&", "&&"))
+    link.setProperty("kind", "link")
+    link.setCursor(Qt.CursorShape.PointingHandCursor)
+    link.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(url)))
+    column.addWidget(link, 0, Qt.AlignmentFlag.AlignLeft)
+    column.addWidget(label(" · ".join(w for w in (date, fact) if w), "muted", size="small"))
+    return holder

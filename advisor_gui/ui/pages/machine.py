@@ -38,6 +38,7 @@ class MachinePage(Page):
         for button in (self.rescan, self.other):
             head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.column.addLayout(head)
+        titles.setSpacing(SPACE[0])
 
         self.hint, hint_column = card()
         across = QHBoxLayout()
@@ -54,16 +55,6 @@ class MachinePage(Page):
         self.column.addWidget(self.hint)
         self.hint.hide()
 
-        self.findings_title = label(size="section")
-        self.column.addWidget(self.findings_title)
-        self.findings = QVBoxLayout()
-        self.findings.setSpacing(SPACE[1])
-        self.column.addLayout(self.findings)
-        self.more = QPushButton()
-        self.more.setProperty("kind", "link")
-        self.more.clicked.connect(self._show_all)
-        self.column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
-
         self.grid_holder = QWidget()
         self.grid = QGridLayout(self.grid_holder)
         self.grid.setContentsMargins(0, 0, 0, 0)
@@ -73,6 +64,16 @@ class MachinePage(Page):
         self.ram = RamCard(self.context)
         self.system = SystemCard(self.context)
         self.devices: list[DeviceCard] = []
+
+        self.findings_title = label(size="section")
+        self.column.addWidget(self.findings_title)
+        self.findings = QVBoxLayout()
+        self.findings.setSpacing(SPACE[1])
+        self.column.addLayout(self.findings)
+        self.more = QPushButton()
+        self.more.setProperty("kind", "link")
+        self.more.clicked.connect(self._show_all)
+        self.column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
 
         self.environments_title = label(size="section")
         self.column.addWidget(self.environments_title)
@@ -114,7 +115,7 @@ class MachinePage(Page):
     def refresh(self, topic: str) -> None:
         if topic in ("shown", "machine", "language"):
             self._machine()
-        if topic in ("shown", "findings", "machine"):
+        if topic in ("shown", "findings", "machine", "language"):
             self._findings()
         if topic == "shown":
             self._live()
@@ -126,7 +127,10 @@ class MachinePage(Page):
             self.subtitle.setText(words("main.scanning"))
         else:
             self.subtitle.setText(words("machine.subtitle_other" if other else "machine.subtitle"))
-        self.hint.setVisible(machine is not None and not self.context.settings.now.hint_dismissed)
+        if other:
+            for shown in (self.processor, self.ram, self.system, *self.devices):
+                shown.clear_live()
+        self.hint.setVisible(machine is not None and not other and not self.context.settings.now.hint_dismissed)
         machine = machine or MachineProfile()
         self.processor.show_machine(machine)
         self.ram.show_machine(machine)

@@ -88,6 +88,7 @@ class ProjectPage(Page):
         self.questions_note.setText(words("project.all_optional"))
         self.browse.setText(words("project.model_browse"))
         self.loading.setText(words("project.loading"))
+        self.model_note.setText(words("project.model_drop"))
 
     def refresh(self, topic: str) -> None:
         catalog = self.context.desk.catalog

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QModelIndex
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout
 
 from advisor_gui import session, wording
-from advisor_gui.ui.pages.base import Page, card, emptied, label
+from advisor_gui.ui.pages.base import Page, card, emptied, label, pill, toned
 from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.advice import FIT_PILL, framework_name
 from advisor_gui.ui.widgets.finding import RemedyList
 from advisor_gui.ui.widgets.install import InstallBox
-from advisor_gui.ui.widgets.layers import Layers
+from advisor_gui.ui.widgets.layers import DEVICE, Layers
 from advisor_gui.ui.widgets.memory import MemoryBar
 from advisor_gui.ui.widgets.tables import Table
-from knowledge.verdicts import Assessment, Recommendation
+from knowledge.verdicts import Assessment, Change, Recommendation
 
 OLD_DAYS = 90
+INDEX = {"pypi": "PyPI"}
 
 
 class RecommendationPage(Page):
@@ -27,7 +29,8 @@ class RecommendationPage(Page):
     def build(self) -> None:
         head = QHBoxLayout()
         self.title = label(size="title")
-        self.fit = label(wrap=False)
+        self.fit = pill()
+        head.setSpacing(SPACE[2])
         head.addWidget(self.title)
         head.addWidget(self.fit)
         head.addStretch(1)
@@ -35,13 +38,19 @@ class RecommendationPage(Page):
         self.go_proof.setProperty("kind", "primary")
         self.go_proof.clicked.connect(lambda: self.context.go("proof"))
         head.addWidget(self.go_proof)
-        self.column.addLayout(head)
-        self.note = label("", "muted")
-        self.column.addWidget(self.note)
+        top = QVBoxLayout()
+        top.setSpacing(SPACE[0])
+        top.addLayout(head)
+        line = QHBoxLayout()
+        self.note = label("", "muted", wrap=False)
         self.back = QPushButton()
         self.back.setProperty("kind", "link")
         self.back.clicked.connect(lambda: self.context.desk.pick(None))
-        self.column.addWidget(self.back)
+        line.addWidget(self.note)
+        line.addWidget(self.back)
+        line.addStretch(1)
+        top.addLayout(line)
+        self.column.addLayout(top)
 
         across = QHBoxLayout()
         across.setSpacing(SPACE[2])
@@ -82,7 +91,8 @@ class RecommendationPage(Page):
         self.install = InstallBox(self.context)
         self.column.addWidget(self.install)
         self.others_title = label(size="section")
-        self.column.addWidget(self.others_title)
+        self.others_note = label("", "muted")
+        self.column.addLayout(self.titled(self.others_title, self.others_note))
         self.others = OtherTable(self.context)
         self.others.activated.connect(self._look)
         self.others.clicked.connect(self._look)
@@ -91,8 +101,8 @@ class RecommendationPage(Page):
         self.column.addWidget(self.change_title)
         self.change_note = label("", "muted")
         self.column.addWidget(self.change_note)
-        self.change_list = QVBoxLayout()
-        self.change_list.setSpacing(SPACE[1])
+        self.change_list = QGridLayout()
+        self.change_list.setSpacing(SPACE[2])
         self.column.addLayout(self.change_list)
         self.ruled_title = label(size="section")
         self.column.addWidget(self.ruled_title)
@@ -113,22 +123,25 @@ class RecommendationPage(Page):
             (self.stack_title, "stack"), (self.why_title, "why"), (self.changes_title, "changes_needed"),
             (self.evidence_toggle, "show_evidence"), (self.commands_title, "commands"), (self.others_title, "alternatives"),
             (self.change_title, "change"), (self.ruled_title, "ruled_out"), (self.go_proof, "verify_and_try"),
-            (self.back, "back_to_chosen"),
+            (self.back, "back_to_chosen"), (self.others_note, "compared"),
         ):  # fmt: skip
             widget.setText(words(f"recommendation.{key}"))
         self.filter.setPlaceholderText(words("recommendation.ruled_out_filter"))
         self.filter.setAccessibleName(words("recommendation.ruled_out_filter"))
 
     def refresh(self, topic: str) -> None:
+        if topic == "language":
+            self._asked = None  # the cards are said again
         if topic in ("shown", "recommendation", "language", "resolve", "smoke", "catalog"):
-            self._show(self.context.desk.recommendation)
+            self._show(self.context.desk.shown)
 
     def _show(self, found: Recommendation | None) -> None:
         words, desk = self.context.words, self.context.desk
         one = desk.assessment
         self.back.setVisible(desk.picked is not None)
-        for widget in (self.stack_card, self.why_card, self.commands_title, self.go_proof, self.fit):
+        for widget in (self.stack_card, self.why_card, self.commands_title, self.fit):
             widget.setVisible(one is not None)
+        self.go_proof.setVisible(one is not None and desk.here)
         if found is None:
             self.title.setText(words("main.recommendation"))
             self.note.setText(words("recommendation.waiting"))
@@ -154,8 +167,7 @@ class RecommendationPage(Page):
             self.evidence.show_rows([])
             return
         self.fit.setText(words.text(wording.FIT[one.fit]))
-        self.fit.setProperty("kind", FIT_PILL[one.fit])
-        self.fit.style().polish(self.fit)
+        toned(self.fit, FIT_PILL[one.fit])
         self.why.setText("\n".join(words.text(t) for t in one.why[:3]))
         open_verdicts = [v for v in one.verdicts if v.outcome in ("unmet", "unknown")]
         self.changes_title.setVisible(bool(open_verdicts))
@@ -179,8 +191,8 @@ class RecommendationPage(Page):
     def _lists(self, found: Recommendation | None) -> None:
         words = self.context.words
         self.others.show_others(found)
-        self.others_title.setVisible(bool(found and found.others))
-        self.others.setVisible(bool(found and found.others))
+        for widget in (self.others_title, self.others_note, self.others):
+            widget.setVisible(bool(found and found.others))
         self.ruled.show_ruled(found, self.context.desk.assessment)
         has_ruled = self.ruled.source.rowCount() > 0
         for widget in (self.ruled_title, self.filter, self.ruled):
@@ -196,7 +208,13 @@ class RecommendationPage(Page):
     def _what_if(self, found: Recommendation | None) -> None:
         """Trying out changes costs many decisions, so it runs beside the window and only for a new answer."""
         desk = self.context.desk
-        if found is None or desk.catalog is None or desk.machine is None or self._asked is found:
+        supposing = desk.supposition is not None  # one change at a time: the cards are those of the facts
+        self.change_title.setVisible(not supposing and found is not None)
+        if supposing:
+            self.change_note.hide()
+            emptied(self.change_list)
+            self._asked = None
+        if supposing or found is None or desk.catalog is None or desk.machine is None or self._asked is found:
             return
         self._asked = found
         catalog, machine, answers = desk.catalog, desk.machine, desk.answers
@@ -216,18 +234,35 @@ class RecommendationPage(Page):
     def _no_changes(self, error: BaseException) -> None:
         self.change_note.setText(str(error))
 
-    def _show_changes(self, changes: tuple[Any, ...]) -> None:
+    def _show_changes(self, changes: tuple[Change, ...]) -> None:
         emptied(self.change_list)
-        for change in changes:
+        words = self.context.words
+        for place, change in enumerate(changes):
             frame, column = card()
-            column.addWidget(label(self.context.words.text(change.text)))
-            self.change_list.addWidget(frame)
+            column.addWidget(label(words.text(change.text)))
+            line = QHBoxLayout()
+            try_on = QPushButton(words("recommendation.try_on"))
+            try_on.setAccessibleName(f"{words('recommendation.try_on')}: {words.text(change.text)}")
+            try_on.clicked.connect(partial(self._suppose, change))
+            if change.fit is not None:
+                line.addWidget(pill(words.text(wording.FIT[change.fit]), FIT_PILL[change.fit]))
+            line.addStretch(1)
+            line.addWidget(try_on)
+            column.addStretch(1)
+            column.addLayout(line)
+            self.change_list.addWidget(frame, place // 2, place % 2)
+        for column_number in range(2):
+            self.change_list.setColumnStretch(column_number, 1)
+
+    def _suppose(self, change: Change, *_: object) -> None:
+        self.context.desk.suppose(change)
+        self.verticalScrollBar().setValue(0)
 
     def _look(self, index: QModelIndex) -> None:
-        found = self.context.desk.recommendation
-        row = self.others.proxy.mapToSource(index).row()
-        if found is not None and 0 <= row < len(found.others):
-            self.context.desk.pick(found.others[row].framework)
+        found = self.context.desk.shown
+        row = self.others.proxy.mapToSource(index).row() - 1  # the first row is the recommendation itself
+        if found is not None and row < len(found.others):
+            self.context.desk.pick(found.others[row].framework if row >= 0 else None)
             self.verticalScrollBar().setValue(0)
 
 
@@ -247,28 +282,39 @@ class VerdictTable(Table):
 
 
 class OtherTable(Table):
+    """The recommendation and its alternatives below each other; what differs from the recommendation is bold."""
+
     headings = (
-        "recommendation.column_framework", "recommendation.column_fit", "recommendation.column_version",
-        "recommendation.column_device", "recommendation.column_memory", "recommendation.column_why",
+        "recommendation.column_framework", "recommendation.column_fit", "recommendation.column_device",
+        "recommendation.column_memory", "recommendation.column_python", "recommendation.column_index", "recommendation.column_why",
     )  # fmt: skip
+    compared = range(1, 6)
 
     def show_others(self, found: Recommendation | None) -> None:
-        words = self.context.words
         self.setSortingEnabled(False)  # the order is the advice
-        rows = []
-        for other in found.others if found is not None else ():
-            own = next((c for c in other.stack.components if c.framework == other.framework), None)
-            memory = words.text(wording.size(other.memory.total_bytes)) if other.memory is not None else ""
-            rows.append([
-                framework_name(self.context, other.framework), words.text(wording.FIT[other.fit]),
-                (own.version or "") if own is not None else "", (own.device or "") if own is not None else "", memory,
-                words.text(other.why[0]) if other.why else "",
-            ])  # fmt: skip
-        self.show_rows(rows)
+        every = [a for a in (found.chosen, *found.others) if a is not None] if found is not None else []
+        rows = [self._row(one) for one in every]
+        differs = frozenset(
+            (number, column) for number, row in enumerate(rows) for column in self.compared if number and row[column] != rows[0][column]
+        )
+        self.show_rows(rows, differs)
+
+    def _row(self, one: Assessment) -> list[str]:
+        words = self.context.words
+        own = next((c for c in one.stack.components if c.framework == one.framework), None)
+        devices = [c.device for c in one.stack.components if c.device and c.device != "any"]
+        memory = words.text(wording.size(one.memory.total_bytes)) if one.memory is not None and one.memory.total_bytes else "–"
+        indexes = dict.fromkeys(p.index_id for p in one.install.packages if p.index_id) if one.install is not None else ()
+        name = " ".join(w for w in (framework_name(self.context, one.framework), own.version if own is not None else None) if w)
+        return [
+            name, words.text(wording.FIT[one.fit]), DEVICE.get(devices[0], devices[0]) if devices else "–", memory,
+            one.stack.python or "–", ", ".join(INDEX.get(i, i) for i in indexes) or "–", words.text(one.why[0]) if one.why else "",
+        ]  # fmt: skip
 
 
 class RuledTable(Table):
     headings = ("recommendation.column_subject", "recommendation.column_reason", "main.evidence")
+    grows = 1
 
     def show_ruled(self, found: Recommendation | None, one: Assessment | None) -> None:
         words = self.context.words

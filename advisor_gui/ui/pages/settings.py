@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QPushButton, QVBoxLayout
 
 from advisor_gui import session, wording
 from advisor_gui.ui.pages.base import Page, card, label
+from advisor_gui.ui.theme import SPACE
 from advisor_gui.ui.widgets.tables import Table, leaves
 
 
@@ -20,9 +22,16 @@ class SettingsPage(Page):
         self.column.addWidget(self.title)
         self.look_title, look = self._card()
         form = QFormLayout()
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
+        form.setHorizontalSpacing(SPACE[4])
+        form.setVerticalSpacing(SPACE[1])
         self.language, self.theme = QComboBox(), QComboBox()
+        for box in (self.language, self.theme):
+            box.setMinimumWidth(220)
         self.motion = QCheckBox()
         self.language_label, self.theme_label = label(wrap=False), label(wrap=False)
+        self.language_label.setBuddy(self.language)
+        self.theme_label.setBuddy(self.theme)
         form.addRow(self.language_label, self.language)
         form.addRow(self.theme_label, self.theme)
         form.addRow("", self.motion)
@@ -36,7 +45,7 @@ class SettingsPage(Page):
         self.clear.clicked.connect(self._clear)
         for widget in (self.storage_hint, self.storage_size):
             storage.addWidget(widget)
-        storage.addWidget(self.clear)
+        storage.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignLeft)
         self.packages_title, packages = self._card()
         self.packages_hint = label("", "muted")
         packages.addWidget(self.packages_hint)

@@ -42,7 +42,7 @@ class AdvicePanel(QWidget):
         line.addWidget(self.fit)
         line.addStretch(1)
         column.addLayout(line)
-        for below in (self.parts, self.why, self.memory, self.others, self.details):
+        for below in (self.parts, self.why, self.details, self.memory, self.others):
             column.addWidget(below)
         context.words.changed.connect(self.show_recommendation)
         self.show_recommendation()

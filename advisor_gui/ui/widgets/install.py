@@ -32,6 +32,8 @@ class InstallBox(QWidget):
         column.setSpacing(SPACE[1])
         across = QHBoxLayout()
         self.client, self.shell = QComboBox(), QComboBox()
+        for box in (self.client, self.shell):
+            box.setMinimumWidth(120)
         self.save = QPushButton()
         self.save.clicked.connect(self._save)
         across.addWidget(self.client)

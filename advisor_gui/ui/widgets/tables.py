@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from PySide6.QtCore import QSortFilterProxyModel, Qt
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QStandardItem,
+    QStandardItemModel,
+)
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
 
 from advisor_gui.ui.context import Context
@@ -51,6 +59,7 @@ class Table(QTableView):
 
     def say(self) -> None:
         self.source.setHorizontalHeaderLabels([self.context.words(key) for key in self.headings])
+        self._fit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = QMenu(self)
@@ -98,10 +107,19 @@ class Table(QTableView):
             header.setMaximumSectionSize(420)
         self._fit()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
     def _fit(self) -> None:
+        """As high as its rows, with room for a bar along the foot where the columns do not fit side by side."""
         rows = min(max(1, self.proxy.rowCount()), ROWS)
-        height = self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4
-        self.setFixedHeight(height)
+        header = self.horizontalHeader()
+        height = header.sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 2 * self.frameWidth() + 2
+        if header.length() > self.viewport().width() + 1:
+            height += self.horizontalScrollBar().sizeHint().height()
+        if height != self.height():
+            self.setFixedHeight(height)
 
 
 class EnvironmentTable(Table):
