@@ -89,6 +89,7 @@ def _own(
                          + (f"{plugin[0]} 可让 PyTorch 使用它。" if plugin else "")),
             evidence=evidence(machine, "accelerators", card.name or card.vendor), remedies=tuple(cures),
         ))  # fmt: skip
+    result.extend(_compiler(situation, solution, said))
     if situation.answers.needs.offline and "network.offline" not in said and found_packages(solution):
         result.append(Finding(
             code="network.offline", severity="info", subject="network",
@@ -113,6 +114,35 @@ def _own(
             remedies=(remedy("set_env", {"name": "HF_ENDPOINT", "value": "https://hf-mirror.com"}),),
         ))  # fmt: skip
     return result
+
+
+def _compiler(situation: Situation, solution: Solution, said: set[str]) -> list[Finding]:
+    """Own CUDA operators are compiled here: nvcc must be of the CUDA major that PyTorch was built with.
+
+    Source: torch.utils.cpp_extension checks the major of nvcc against torch.version.cuda.
+    """
+    if not situation.answers.needs.custom_ops or solution.route.device != "cuda" or said & {"toolkit.missing", "toolkit.mismatch"}:
+        return []
+    built = next((p.build.toolkit for p in solution.parts if p.build is not None and p.build.toolkit), None)
+    software = situation.machine.software
+    have = software.nvcc if software.nvcc is not None else software.cuda_toolkit
+    if built is None or have is None or have is True:
+        return []
+    cure = remedy("install_system_package", {"name": f"CUDA Toolkit {built} (nvcc)"})
+    proof = evidence(situation.machine, "software.nvcc", have)
+    if have is False:
+        return [Finding(
+            code="toolkit.missing", severity="warning", subject="nvcc", evidence=proof, remedies=(cure,),
+            because=Text(f"Your own CUDA operators are compiled with nvcc, which is not installed; PyTorch here is built with CUDA {built}.",
+                         f"自定义 CUDA 算子要用 nvcc 编译，而本机没有安装；此处的 PyTorch 使用 CUDA {built} 编译。"),
+        )]  # fmt: skip
+    if have.split(".")[0] == built.split(".")[0]:
+        return []
+    return [Finding(
+        code="toolkit.mismatch", severity="warning", subject="nvcc", evidence=proof, remedies=(cure,),
+        because=Text(f"nvcc is {have}, PyTorch here is built with CUDA {built}: own CUDA operators will not compile against it.",
+                     f"nvcc 版本是 {have}，而此处的 PyTorch 使用 CUDA {built} 编译：自定义 CUDA 算子无法据此编译。"),
+    )]  # fmt: skip
 
 
 def found_packages(solution: Solution) -> bool:
