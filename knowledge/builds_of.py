@@ -79,9 +79,11 @@ def device_of(tag: str) -> tuple[str | None, str | None]:
     return None, None
 
 
-def built(catalog: Catalog, machine: MachineProfile, python: Python, package: str) -> Built | None:
-    """What PACKAGE in PYTHON was built for; None where it is not installed."""
-    versions = versions_of(python)
+def built(
+    catalog: Catalog, machine: MachineProfile, python: Python, package: str, versions: dict[str, str] | None = None
+) -> Built | None:
+    """What PACKAGE in PYTHON (with VERSIONS, where they are at hand) was built for; None where it is not installed."""
+    versions = versions_of(python) if versions is None else versions
     version = versions.get(package)
     if version is None:
         return None

@@ -31,8 +31,14 @@ def complete(catalog: Catalog, machine: MachineProfile) -> MachineProfile:
         return machine
     sources = dict(machine.sources)
     cards = []
+    seen: dict[tuple[object, ...], tuple[Accelerator, dict[str, str]]] = {}  # nodes have eight cards of one kind
     for place, card in enumerate(machine.accelerators):
-        done, why = device_complete(catalog, card)
+        bare = msgspec.structs.replace(card, pci_address=None, uuid=None, links=())
+        key = msgspec.structs.astuple(bare)
+        if key not in seen:
+            seen[key] = device_complete(catalog, bare)
+        done, why = seen[key]
+        done = msgspec.structs.replace(done, pci_address=card.pci_address, uuid=card.uuid, links=card.links)
         for key in why:
             sources.setdefault(f"accelerators.{place}.{key}", why[key])
         cards.append(done)
@@ -52,7 +58,8 @@ def device_complete(catalog: Catalog, card: Accelerator) -> tuple[Accelerator, d
     source = f"device table ({by}: {row.family})"
     found: dict[str, object] = {}
     if card.name is None and by.startswith("PCI id"):
-        found["name"] = f"{card.vendor.upper()} {card.kind.upper()} ({row.family})"
+        maker = card.vendor.upper() if card.vendor in ("nvidia", "amd") else card.vendor.capitalize()
+        found["name"] = f"{maker} {card.kind.upper()} ({row.family})"
     if card.target is None and row.target is not None:
         found["target"] = row.target
     if card.memory_kind is None and row.memory_kind is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from knowledge.catalog import Catalog
 from knowledge.diagnosis import builds, devices, interpreters, network, parts, projects, system
 from knowledge.diagnosis.situation import Environment, Machine
@@ -30,14 +32,14 @@ def diagnose(
 ) -> tuple[Finding, ...]:
     """Findings on MACHINE and its environments; PYTHON: only on the environment whose interpreter has that path.
 
-    What probes could not read (`machine.findings`) stands behind. Nothing is read but the arguments.
+    What probes noted themselves (`machine.findings`) joins where no rule has said it with a repair. Nothing is read but the arguments.
     """
     facts = Machine(catalog, machine, today)
-    found: list[Finding] = [finding for rule in MACHINE_RULES for finding in rule(facts)]
+    found = _once(finding for rule in MACHINE_RULES for finding in rule(facts))
     found.extend(_environments(facts, python))
-    known = {(finding.code, finding.subject) for finding in found}
-    found.extend(finding for finding in machine.findings if (finding.code, finding.subject) not in known)
-    return tuple(sorted(_once(found), key=pain))
+    known = {finding.code for finding in found}
+    found.extend(finding for finding in machine.findings if finding.code not in known)
+    return tuple(sorted(found, key=pain))
 
 
 def _environments(facts: Machine, python: str | None) -> Iterator[Finding]:
@@ -61,11 +63,13 @@ def pain(finding: Finding) -> tuple[int, int]:
     return SEVERITIES.index(finding.severity), place
 
 
-def _once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings without repetitions (the same fault on four cards of a kind is one finding)."""
-    seen: set[tuple[str, str, str]] = set()
+def _once(found: Iterable[Finding]) -> list[Finding]:
+    """The findings without repetitions: the same fault on four cards of a kind is one finding with four proofs."""
+    kept: dict[tuple[str, str, str], Finding] = {}
     for finding in found:
         key = (finding.code, finding.subject, finding.because.en)
-        if key not in seen:
-            seen.add(key)
-            yield finding
+        first = kept.get(key)
+        if first is not None:
+            finding = msgspec.structs.replace(first, evidence=(*first.evidence, *finding.evidence))
+        kept[key] = finding
+    return list(kept.values())

@@ -148,6 +148,10 @@ def _module_missing(machine: Machine, card: Accelerator, proof: tuple[Evidence, 
 
 
 def _permission(machine: Machine, card: Accelerator, proof: tuple[Evidence, ...]) -> Finding:
+    locked = next((f for f in machine.profile.findings if f.code == "accel.permission" and "memlock" in f.because.en), None)
+    if locked is not None and card.kind == "npu":
+        return found("accel.permission", "error", title(card), locked.because.en, locked.because.zh, (*proof, *locked.evidence),
+                     (remedy("enable_setting", {"setting": "memlock unlimited (/etc/security/limits.conf)"}),))  # fmt: skip
     group = GROUPS.get(card.vendor, "render")
     cures = [remedy("join_group", {"group": group})]
     if card.vendor == "amd" and card.kind == "gpu":
@@ -215,8 +219,10 @@ def age(machine: Machine) -> Iterator[Finding]:
         have = capability(card.target) if card.vendor == "nvidia" else None
         proof = machine.fact(f"accelerators.{place}.target", card.target)
         if have is not None and have < (5, 0):
-            yield found("accel.arch_too_old", "warning", title(card), f"No framework of today has code for capability {card.target}; the last PyTorch with it is 2.0 (CUDA 11.8).",
-                        f"当前任何框架都不含计算能力 {card.target} 的代码；最后支持它的 PyTorch 是 2.0（CUDA 11.8）。", proof, (remedy("use_instead", {"device": "processor (CPU)"}),))  # fmt: skip
+            last_en = " the last PyTorch with it is 2.0 (CUDA 11.8)." if have == (3, 7) else " no PyTorch wheel has it either."
+            last_zh = "最后支持它的 PyTorch 是 2.0（CUDA 11.8）。" if have == (3, 7) else "PyTorch 的轮子也不支持。"
+            yield found("accel.arch_too_old", "warning", title(card), f"No framework of today has code for capability {card.target};{last_en}",
+                        f"当前任何框架都不含计算能力 {card.target} 的代码；{last_zh}", proof, (remedy("use_instead", {"device": "processor (CPU)"}),))  # fmt: skip
         elif have is not None and have < (7, 5) and have not in ((5, 3), (6, 2), (7, 2)):
             yield found("accel.arch_too_old", "info", title(card), f"PyTorch 2.14 from the index cu126 is the last with code for capability {card.target}; CUDA 13 dropped it.",
                         f"cu126 软件源的 PyTorch 2.14 是最后支持计算能力 {card.target} 的版本；CUDA 13 已不再支持。", proof)  # fmt: skip

@@ -81,6 +81,8 @@ def _age(env: Environment, proof: tuple[Evidence, ...], subject: str, only: bool
     bounds = served(env.machine.catalog)
     if have is None or bounds is None or "tegra" in (env.machine.profile.system.kernel or ""):
         return  # a Jetson's Python is the one that its wheels are for
+    if not only and not _learns(env):
+        return  # one of several that nobody uses for this
     cure = env.cure("use_python", version="3.12")
     if minor_key(have) < minor_key(bounds[0]):
         severity: Severity = "warning" if minor_key(have) < (3, 10) and only and not _learns(env) else "info"

@@ -72,7 +72,7 @@ class Environment:
 
     def built(self, package: str) -> Built | None:
         if package not in self.memo:
-            self.memo[package] = built(self.machine.catalog, self.machine.profile, self.python, package)
+            self.memo[package] = built(self.machine.catalog, self.machine.profile, self.python, package, self.versions)
         return self.memo[package]
 
     def proof(self, *packages: str) -> tuple[Evidence, ...]:

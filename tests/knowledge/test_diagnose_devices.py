@@ -199,6 +199,18 @@ def test_an_old_python_beside_a_good_one_is_no_fault(catalog: Catalog) -> None:
     assert codes(doctor(catalog, LINUX, [], pythons=both), loud=True) == set()
 
 
+def test_one_fault_on_four_cards_is_one_finding_with_four_proofs(catalog: Catalog) -> None:
+    found = [item for item in doctor(catalog, LINUX, [card(state="driver_mismatch")] * 4) if item.severity == "error"]
+    assert len(found) == 1 and len(found[0].evidence) == 4
+
+
+def test_what_a_probe_noted_is_not_told_twice(catalog: Catalog) -> None:
+    note = {"code": "driver.library_mismatch", "severity": "error", "subject": "nvidia", "because": {"en": "Raw.", "zh": "原始。"}}
+    found = doctor(catalog, LINUX, [card(state="driver_mismatch")], findings=[note])
+    assert [item.because.en for item in found if item.code == note["code"]] != ["Raw."]
+    assert sum(item.code == note["code"] for item in found) == 1
+
+
 def test_what_could_not_be_read_stays_in_the_answer(catalog: Catalog) -> None:
     fault = {"code": "probe.failed", "severity": "info", "subject": "nvml", "because": {"en": "No answer.", "zh": "没有响应。"}}
     assert "probe.failed" in codes(doctor(catalog, LINUX, [], findings=[fault]))

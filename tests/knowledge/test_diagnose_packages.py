@@ -289,6 +289,17 @@ def test_only_the_environment_that_was_asked_about(catalog: Catalog) -> None:
     assert {item.subject for item in found if item.code.startswith("project.")} == {"horovod"}
 
 
+def test_each_environment_has_its_own_finding_and_repair(catalog: Catalog) -> None:
+    pythons = [
+        {"path": f"/{name}/python", "version": "3.12.1", "arch": "x86_64", "packages": [{"name": "torch", "version": "2.14.1+cpu"}]}
+        for name in "ab"
+    ]
+    profile = documents.machine(json.dumps({"system": LINUX, "accelerators": [RTX], "pythons": pythons}), "machine")
+    found = diagnose.diagnose(catalog, devices.complete(catalog, profile), TODAY)
+    assert [item.code for item in found] == ["package.cpu_build"] * 2
+    assert "/a/python -m pip" in commands(found) and "/b/python -m pip" in commands(found)
+
+
 def test_every_sentence_is_whole_in_both_languages(catalog: Catalog) -> None:
     packages = {"torch": "2.6.0+cu124", "torchvision": "0.24.0", "numpy": "2.4.0", "onnxruntime": "1.22.0", "onnxruntime-gpu": "1.22.0", "gym": "0.26"}
     found = doctor(catalog, LINUX, [nvidia("NVIDIA GeForce RTX 5090")], packages, cpu={"flags": ["sse2"]}, network={"proxy": "https://127.0.0.1:7890"})
