@@ -2,7 +2,7 @@
 
 import time
 
-EPOCHS = 12
+EPOCHS = 16
 
 ID = "mindspore-quickstart"
 TITLE = (

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import tempfile
 import time
 import urllib.request
 
@@ -27,6 +28,11 @@ LIMITS = (
 NEAREST = "onnxruntime-http"
 
 
+def short_folder(scratch):
+    """Ray's sockets lie below this folder, and a socket's path may have about 100 characters."""
+    return scratch if len(scratch) < 40 else tempfile.mkdtemp(prefix="sf-", dir="/tmp")
+
+
 def run(report):
     began = time.perf_counter()
     report.step("Loading Ray", "正在加载 Ray", 0.05)
@@ -41,7 +47,7 @@ def run(report):
         include_dashboard=False,
         object_store_memory=100_000_000,
         log_to_driver=False,
-        _temp_dir=report.scratch[:30],
+        _temp_dir=short_folder(report.scratch),
     )
     path = os.path.join(report.data, "digits.onnx")
 

@@ -1,5 +1,6 @@
 """One iteration of PPO with Ray RLlib, and a clean stop of Ray."""
 
+import tempfile
 import time
 
 ID = "rllib-ppo"
@@ -23,6 +24,11 @@ LIMITS = (
 NEAREST = "sb3-ppo"
 
 
+def short_folder(scratch):
+    """Ray's sockets lie below this folder, and a socket's path may have about 100 characters."""
+    return scratch if len(scratch) < 40 else tempfile.mkdtemp(prefix="sf-", dir="/tmp")
+
+
 def run(report):
     began = time.perf_counter()
     report.step("Loading Ray", "正在加载 Ray", 0.05)
@@ -35,7 +41,7 @@ def run(report):
         include_dashboard=False,
         object_store_memory=100_000_000,
         log_to_driver=False,
-        _temp_dir=report.scratch[:30],
+        _temp_dir=short_folder(report.scratch),
     )
     report.measure("ray_start", time.perf_counter() - start, "s", "Time to start Ray", "启动 Ray 用时", "lower")
 

@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import tiny_wheels as wheels
 
 from knowledge.documents import BadInput
 from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage
 from probes.progress import Progress
 from probes.proof import bundle, harness, own_code, resolve, sandbox, wheelhouse
-from tests.probes.proof import wheels
 
 
 @pytest.fixture

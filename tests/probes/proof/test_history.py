@@ -102,8 +102,8 @@ def test_a_kill_in_mid_write_keeps_what_was_finished(tmp_path: Path) -> None:
     script = tmp_path / "writer.py"
     root = Path(__file__).parents[3]
     script.write_text(
-        f"import sys; sys.path[:0] = [{str(root)!r}]\n"
-        "from tests.probes.proof.test_history import history, result\n"
+        f"import sys; sys.path[:0] = [{str(root)!r}, {str(Path(__file__).parent)!r}]\n"
+        "from test_history import history, result\n"
         f"runs = history.History({str(path)!r})\n"
         "while True:\n    runs.add(result())\n    print('one', flush=True)\n"
     )

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import tiny_wheels as wheels
 
 from knowledge.plan import InstallPlan, LockedPackage, PackageSettings, PlannedPackage
 from probes.progress import Cancelled, Progress
 from probes.proof import lock, resolve, sandbox
-from tests.probes.proof import wheels
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import tiny_wheels as wheels
 
 from knowledge.documents import BadInput
 from knowledge.facts import MachineProfile, Package, System
 from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage, ResolveResult
 from probes.progress import Cancelled, Progress
 from probes.proof import lock, refusal, resolve, variants
-from tests.probes.proof import wheels
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 NOWHERE = "https://torch-index.invalid/whl/cpu"

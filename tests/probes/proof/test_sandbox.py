@@ -11,13 +11,13 @@ from pathlib import Path
 
 import psutil
 import pytest
+import tiny_wheels as wheels
 
 from knowledge.documents import BadInput
 from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage
 from probes import child
 from probes.progress import Cancelled, Progress
 from probes.proof import lock, resolve, sandbox, uv
-from tests.probes.proof import wheels
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX processes")
 
