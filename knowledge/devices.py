@@ -34,10 +34,10 @@ def complete(catalog: Catalog, machine: MachineProfile) -> MachineProfile:
     seen: dict[tuple[object, ...], tuple[Accelerator, dict[str, str]]] = {}  # nodes have eight cards of one kind
     for place, card in enumerate(machine.accelerators):
         bare = msgspec.structs.replace(card, pci_address=None, uuid=None, links=())
-        key = msgspec.structs.astuple(bare)
-        if key not in seen:
-            seen[key] = device_complete(catalog, bare)
-        done, why = seen[key]
+        facts = msgspec.structs.astuple(bare)
+        if facts not in seen:
+            seen[facts] = device_complete(catalog, bare)
+        done, why = seen[facts]
         done = msgspec.structs.replace(done, pci_address=card.pci_address, uuid=card.uuid, links=card.links)
         for key in why:
             sources.setdefault(f"accelerators.{place}.{key}", why[key])
