@@ -15,19 +15,27 @@ Figures measured on one machine: `docs/measurements/`.
 
 # What none of our machines could run, said instead of left out: the reason, and the nearest check that can.
 ELSEWHERE = (
-    ("vLLM, SGLang, TensorRT-LLM servers", "need an NVIDIA GPU and 4 GB of packages each", "ctranslate2-serving"),
-    ("NCCL bandwidth, FlashAttention kernels", "need NVIDIA GPUs; on one, torch-quickstart, attention-growth and"
-     " export-parity use it", "torch-ddp, attention-growth"),
+    ("vLLM on GPUs, SGLang, TensorRT-LLM", "need an NVIDIA GPU and 4 GB of packages each", "vllm-cpu-serving"),
+    (
+        "NCCL bandwidth, FlashAttention kernels",
+        "need NVIDIA GPUs; on one, torch-quickstart, attention-growth and reproducibility use it",
+        "torch-ddp, attention-growth",
+    ),
     ("Core ML prediction", "needs a Mac; the conversion runs on Linux", "coreml-convert"),
-    ("MLX", "needs a Mac with an Apple chip for its GPU path", "torch-quickstart"),
+    ("MLX on a GPU", "needs a Mac with an Apple chip; on Linux MLX runs on the processor", "mlx-quickstart"),
     ("Windows ML, DirectML", "need Windows", "onnxruntime-embedded"),
     ("Horovod", "no release builds against today's PyTorch (C++17)", "torch-ddp"),
     ("TensorFlow Serving, OpenVINO Model Server", "come as containers or vendor packages only", "onnxruntime-http"),
-    ("llama.cpp server", "its Python package has no wheels: a build of about 11 minutes of processor time",
-     "ctranslate2-serving"),
-    ("MindSpore", "800 MB of download for the same small training", "paddle-quickstart"),
+    (
+        "llama.cpp server",
+        "its Python package has no wheels: a build of about 11 minutes of processor time",
+        "ctranslate2-serving",
+    ),
+    ("LLaMA-Factory", "imports torchaudio at once, which breaks beside a CPU build of PyTorch", "trl-sft"),
+    ("Axolotl, torchtune, Megatron, NeMo, verl, OpenRLHF", "need CUDA at import or for the first step", "trl-sft"),
+    ("ONNX Runtime Web, WebGPU", "need a browser", "onnxruntime-embedded"),
     ("NPU toolchains (QNN, RKNN, Vitis AI, CANN)", "need the device and its vendor's runtime", "edge-int8"),
-)  # fmt: skip
+)
 
 
 def page() -> str:
