@@ -26,6 +26,7 @@ class Built(NamedTuple):
     targets: tuple[str, ...] | None = None
     ptx: tuple[str, ...] = ()
     target_min: str | None = None
+    target_max: str | None = None
     server_only: bool = False
     because: Text | None = None
     remedies: tuple[RemedyData, ...] = ()
@@ -97,10 +98,10 @@ def built(
             return Built(package, version, tag, marked, device, toolkit)
         targets = found.targets_by_platform.get(platform or "", found.targets)
         return Built(package, version, tag, marked, found.device, toolkit or found.toolkit, targets, found.ptx,
-                     found.target_min, source=found.source)  # fmt: skip
+                     found.target_min, found.target_max, source=found.source)  # fmt: skip
     return Built(
         package, version, tag, marked, row.device or device, toolkit or row.toolkit, row.targets, row.ptx, row.target_min,
-        row.server_only, row.because, row.remedies, row.source,
+        row.target_max, row.server_only, row.because, row.remedies, row.source,
     )  # fmt: skip
 
 
@@ -111,8 +112,8 @@ def _tag(
     if re.search(r"\+(?:.*\.)?nv\d", version):
         return "nv", True  # NVIDIA's own containers and Jetson wheels
     own = local_tag(version)
-    if own is not None and device_of(own)[0] is not None:
-        return own, True
+    if own is not None:
+        return own, True  # a mark that says nothing here is still not the release's default
     if package in MARKED:
         conda = _conda(versions, python)
         if conda is not None:

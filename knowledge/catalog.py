@@ -275,6 +275,7 @@ class Contents(Base, frozen=True, kw_only=True):
     targets: tuple[str, ...] | None = None
     ptx: tuple[str, ...] = ()
     target_min: str | None = None
+    target_max: str | None = None  # neither code nor PTX serves newer cards
     server_only: bool = False  # wheels for ARM servers, which hold nothing for Jetson boards
     glibc_min: str | None = None
     cpu_flags: tuple[str, ...] = ()

@@ -22,6 +22,11 @@ VENDOR_OF = {device: vendor for vendor, device in DEVICE_OF.items()}
 # These stand on torch: where torch itself does not fit, that is the cause.
 ON_TORCH = frozenset({"bitsandbytes", "vllm", "xformers", "flash-attn"})
 LARGE = frozenset({"torch", "paddlepaddle-gpu", "onnxruntime-gpu"})
+# Makers whose PyTorch is a build of their own.
+OWN_TORCH = {
+    "hygon": "DTK PyTorch", "metax": "MACA PyTorch", "iluvatar": "CoreX PyTorch", "kunlunxin": "XPyTorch",
+    "enflame": "torch_gcu", "biren": "BIRENSUPA PyTorch",
+}  # fmt: skip
 JETSON = frozenset({(5, 3), (6, 2), (7, 2), (8, 7)})
 # The newest first, so that one pass is enough. Source: Intel SDM, feature detection; levels of the x86-64 psABI.
 IMPLIED = (
@@ -109,8 +114,8 @@ def _runs(env: Environment, built: Built, card: Accelerator) -> bool | None:
     platform = env.platform or ""
     if _is_jetson(env, card) and platform == "linux-aarch64" and (built.server_only or (built.package == "torch" and built.tag != "nv")):
         return False
-    have, low = capability(card.target), capability(built.target_min)
-    if have is not None and low is not None and have < low:
+    have, low, high = capability(card.target), capability(built.target_min), capability(built.target_max)
+    if have is not None and ((low is not None and have < low) or (high is not None and have > high)):
         return False
     if built.targets is None:
         return None
@@ -183,6 +188,12 @@ def _other_vendor(env: Environment, built: Built) -> Finding | None:
                      f"{built.package} {built.version} is built for {maker} devices; {title(card)} is not used by it.",
                      f"{built.package} {built.version} 是面向 {maker} 设备的构建，不会使用 {title(card)}。", proof,
                      choice.remedies(env, built.package))  # fmt: skip
+    own = next((card for card in machine.cards if card.vendor in OWN_TORCH), None)
+    if own is not None and built.package == "torch":
+        return found("package.gpu_build", "warning", "torch",
+                     f"torch {built.version} of the public index is not built for {title(own)}; its maker's own build ({OWN_TORCH[own.vendor]}) is, mostly as a container image.",
+                     f"公共软件源的 torch {built.version} 不支持 {title(own)}；需要厂商自己的构建（{OWN_TORCH[own.vendor]}），通常以容器镜像提供。", proof,
+                     (env.cure("container_image"), env.cure("use_instead", name=OWN_TORCH[own.vendor])))  # fmt: skip
     if machine.of("huawei") or any(card.vendor in ("moore-threads", "cambricon", "habana") for card in machine.cards):
         return None  # its plug-in is the subject
     return found("package.gpu_build", "info", built.package,

@@ -81,8 +81,9 @@ def _age(env: Environment, proof: tuple[Evidence, ...], subject: str, only: bool
     bounds = served(env.machine.catalog)
     if have is None or bounds is None or "tegra" in (env.machine.profile.system.kernel or ""):
         return  # a Jetson's Python is the one that its wheels are for
-    if not only and not _learns(env):
-        return  # one of several that nobody uses for this
+    learns = _learns(env)
+    if (not only and not learns) or (learns and minor_key(have) >= (3, 10)):
+        return  # one of several that nobody uses for this, or one in which the framework of its day runs
     cure = env.cure("use_python", version="3.12")
     if minor_key(have) < minor_key(bounds[0]):
         severity: Severity = "warning" if minor_key(have) < (3, 10) and only and not _learns(env) else "info"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from knowledge.answers import Answers
+from knowledge.builds_of import MARKED
 from knowledge.catalog import Together
 from knowledge.diagnosis.situation import Environment, found
 from knowledge.facts import Finding, Remedy, Severity, Source
@@ -202,7 +203,9 @@ def _numpy(env: Environment, rows: list[tuple[Together, str]]) -> Finding:
     why_en = row.because.en if row.because else "They were compiled against NumPy 1."
     why_zh = row.because.zh if row.because else "它们针对 NumPy 1 编译。"
     bounds = row.beside["numpy"]
-    cures = (env.cure("pin_version", package="numpy", version="1.26.4"), env.cure("reinstall", package=" ".join(r.package for r, _ in rows)))
+    # A newer release of the others is the other way; torch's parts would come from another index, so they are left out.
+    rest = [r.package for r, _ in rows if r.package not in MARKED]
+    cures = (env.cure("pin_version", package="numpy", version="1.26.4"), *((env.cure("reinstall", package=" ".join(rest)),) if rest else ()))
     return found("package.numpy_abi", "error", "numpy", f"NumPy {have} beside {names}, which need numpy{bounds}. {why_en}",
                  f"NumPy {have} 与 {names} 不兼容，后者需要 numpy{bounds}。{why_zh}",
                  env.proof("numpy", *(r.package for r, _ in rows)), cures, row.source)  # fmt: skip

@@ -107,6 +107,9 @@ def test_a_repair_names_the_mark_or_pip_would_be_content(catalog: Catalog) -> No
 def test_a_device_of_another_maker(catalog: Catalog) -> None:
     assert loud(doctor(catalog, LINUX, [RX], {"torch": "2.14.0"})) == {"package.gpu_build"}
     assert loud(doctor(catalog, LINUX, [card("intel", "Intel(R) UHD Graphics 770")], {"torch": "2.14.0"})) == set()
+    dcu = card("hygon", "K100_AI")
+    assert loud(doctor(catalog, LINUX, [dcu], {"torch": "2.7.1"})) == {"package.gpu_build"}
+    assert loud(doctor(catalog, LINUX, [dcu], {"torch": "2.4.1+das.opt1.dtk25041"})) == set()
 
 
 @pytest.mark.parametrize(
@@ -118,6 +121,7 @@ def test_a_device_of_another_maker(catalog: Catalog) -> None:
         (LINUX, card("amd", "AMD Radeon RX 7600 XT"), {"torch": "2.6.0+rocm6.2.4"}),
         (LINUX, card("amd", "Radeon 8060S Graphics"), {"torch": "2.9.1+rocm6.4"}),
         (LINUX, nvidia("NVIDIA GeForce RTX 5060 Ti"), {"tensorflow": "2.20.0"}),
+        (LINUX, nvidia("NVIDIA GeForce RTX 5090"), {"tensorflow": "2.10.1"}),
         (LINUX, nvidia("Tesla V100-SXM2-16GB"), {"tensorrt": "10.9.0.34"}),
         (LINUX, nvidia("Tesla T4"), {"flash-attn": "2.8.3"}),
         (JETSON, ORIN, {"bitsandbytes": "0.49.2"}),
