@@ -22,17 +22,14 @@ from probes.progress import Progress
 def run(options: argparse.Namespace) -> int:
     """Run the command of OPTIONS and return its exit code."""
     options.lang = options.lang or session.default_language()
-    if getattr(options, "policy", None):
-        raise BadInput("--policy: team policies are not read by this version.") if not _has("knowledge.policy") else BadInput(
-            "--policy: not understood here."
-        )
     return COMMANDS[options.command](options)
 
 
-def _has(name: str) -> bool:
-    from importlib import util
+def policy_of(options: argparse.Namespace, knowledge: Any) -> Any:
+    """The team policy in force: by --policy, by the variable, or the administrator's."""
+    from advisor_gui import team
 
-    return util.find_spec(name) is not None
+    return team.load(knowledge, options.policy)
 
 
 def show(options: argparse.Namespace, value: Any, text: Callable[[Any, str], None]) -> None:
@@ -120,7 +117,7 @@ def advise(options: argparse.Namespace) -> int:
     knowledge = session.catalog(session.folders())
     session.known_scenario(knowledge, answers, options.answers or "--scenario")
     machine = machine_of(options, progress(options))
-    found = session.recommend(knowledge, machine, answers, what_if=options.what_if)
+    found = session.recommend(knowledge, machine, answers, what_if=options.what_if, policy=policy_of(options, knowledge))
     show(options, found, lambda v, lang: cli_text.recommendation(v, knowledge, answers, lang, machine.system.os))
     return OK if found.chosen is not None and found.chosen.fit != "unsuitable" else NO
 
@@ -132,7 +129,7 @@ def assess(options: argparse.Namespace) -> int:
     knowledge = session.catalog(session.folders())
     session.known_framework(knowledge, options.framework)
     machine = machine_of(options, progress(options))
-    found = session.assess(knowledge, machine, options.framework, answers)
+    found = session.assess(knowledge, machine, options.framework, answers, policy=policy_of(options, knowledge))
     show(options, found, lambda v, lang: cli_text.assessment(v, knowledge, answers, lang, machine.system.os))
     return NO if found.fit == "unsuitable" else OK
 
@@ -163,8 +160,8 @@ def _assessment(options: argparse.Namespace, knowledge: Any, machine: MachinePro
     """The assessment that resolve, smoke and wholeheouse work on: of --framework, else of the recommended stack."""
     if getattr(options, "framework", None) and not options.scenario and not options.answers:
         answers = session.answers_from(None, settings=options.set)
-        return session.assess(knowledge, machine, options.framework, answers)
-    found = session.recommend(knowledge, machine, answers_of(options)).chosen
+        return session.assess(knowledge, machine, options.framework, answers, policy=policy_of(options, knowledge))
+    found = session.recommend(knowledge, machine, answers_of(options), policy=policy_of(options, knowledge)).chosen
     if found is None:
         raise session.CouldNot("No framework of this scenario fits this machine; `stackfit advise` says why.")
     return found
@@ -254,7 +251,7 @@ def _report(
     options: argparse.Namespace, knowledge: Any, machine: MachineProfile, answers: Answers, work: Progress,
     smoke_checks: list[str], verify: bool, title: str | None,
 ) -> Any:  # fmt: skip
-    found = session.recommend(knowledge, machine, answers, what_if=True)
+    found = session.recommend(knowledge, machine, answers, what_if=True, policy=policy_of(options, knowledge))
     resolved = None
     if verify and found.chosen is not None:
         resolved = session.resolve(found.chosen, machine, progress=work)
@@ -301,7 +298,7 @@ def starter(options: argparse.Namespace) -> int:
     knowledge = session.catalog(session.folders())
     work = progress(options)
     machine = machine_of(options, work)
-    found = session.recommend(knowledge, machine, answers)
+    found = session.recommend(knowledge, machine, answers, policy=policy_of(options, knowledge))
     if found.chosen is None:
         raise session.CouldNot("No framework of this scenario fits this machine; `stackfit advise` says why.")
     written = generator.write(found, answers, machine, Path(options.out), options.lang)
@@ -350,12 +347,15 @@ def fleet(options: argparse.Namespace) -> int:
 
 
 def policy(options: argparse.Namespace) -> int:
-    from advisor_gui import team
+    from advisor_gui import cli_text, team
 
-    return team.check(options)
+    found = team.load(session.catalog(session.folders()), options.file)
+    show(options, found, cli_text.policy)
+    return OK
 
 
 def wheelhouse(options: argparse.Namespace) -> int:
+    from advisor_gui import cli_text
     from probes.proof import wheelhouse as collector
 
     knowledge = session.catalog(session.folders())
@@ -364,9 +364,9 @@ def wheelhouse(options: argparse.Namespace) -> int:
     chosen = _assessment(options, knowledge, machine)
     found = session.resolve(chosen, machine, progress=work)
     if found.lock is None:
-        raise session.CouldNot(found.because.said(options.lang))
-    written = collector.collect(found.lock, Path(options.out), session.package_settings(work), progress=work)
-    show(options, written, lambda v, _: print(f"{options.out}: {len(v.files)} files"))
+        raise session.CouldNot(found.because)
+    written = collector.make(found.lock, Path(options.out), session.package_settings(work), progress=work)
+    show(options, written, cli_text.wheelhouse)
     return OK
 
 

@@ -360,3 +360,38 @@ def fleet(value: Any, language: str) -> None:
         out.print(Text(f"Runs on all of them after changes: {names}", f"调整后可在所有电脑上运行：{names}").said(language), style="yellow")
     else:
         out.print(Text("No single stack of this scenario runs on all of them.", "此场景下没有能在所有电脑上运行的方案。").said(language), style="red")
+
+
+def policy(value: Any, language: str) -> None:
+    out = console()
+    out.print(Text(f"The policy {value.name!r} can be followed.", f"策略 {value.name!r} 可以执行。").said(language), style="green")
+    rows(out, [
+        (Text("Indexes", "索引"), "; ".join(f"{k}: {v}" for k, v in value.indexes.items())),
+        (Text("Approved versions", "批准的版本"), "; ".join(f"{k}{v}" for k, v in value.approved.items())),
+        (Text("Not wanted", "不使用"), ", ".join(value.denied)),
+        (Text("Licence", "许可证"), value.licence or ""),
+        (Text("Reason", "理由"), value.reason or ""),
+    ], language)  # fmt: skip
+
+
+def wheelhouse(value: Any, language: str) -> None:
+    size = wording.size(value.size_bytes).said(language)
+    count = len(value.files)
+    console().print(Text(f"{value.folder}: {count} files, {size}", f"{value.folder}：{count} 个文件，{size}").said(language), soft_wrap=True)
+
+
+def refresh(value: Any, language: str) -> None:
+    from rich.table import Table
+
+    out = console()
+    if value.differences:
+        table = Table(box=None, padding=(0, 2))
+        for title in (Text("Package", "包"), Text("Fact", "事实"), Text("Stored", "已存"), Text("Now", "现在")):
+            table.add_column(title.said(language), overflow="fold")
+        for one in value.differences:
+            table.add_row(one.package, one.fact, one.stored, one.found)
+        out.print(table)
+    for sentence in value.unanswered:
+        out.print(sentence, style="yellow")
+    changed, asked = len(value.differences), value.asked
+    out.print(Text(f"{asked} packages asked for, {changed} facts differ.", f"查询了 {asked} 个包，{changed} 项事实不同。").said(language))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from advisor_gui.report.value import Report
     from knowledge.catalog import Catalog
     from knowledge.plan import CheckInfo, PackageSettings, ResolveResult, SmokeResult
+    from knowledge.policy import Policy
     from knowledge.verdicts import Assessment, AssessmentAnswer, Change, MemoryEstimate, Recommendation
     from probes.host import Host
 
@@ -230,14 +231,14 @@ def known_framework(knowledge: Catalog, name: str) -> str:
 
 
 def recommend(
-    knowledge: Catalog, machine: MachineProfile, answers: Answers, *, what_if: bool = False
+    knowledge: Catalog, machine: MachineProfile, answers: Answers, *, what_if: bool = False, policy: Policy | None = None
 ) -> Recommendation:
     from knowledge import advise
 
     known_scenario(knowledge, answers)
     if answers.framework is not None:
         answers = msgspec.structs.replace(answers, framework=known_framework(knowledge, answers.framework))
-    return advise.advise(knowledge, machine, answers, today=today(), what_if=what_if)
+    return advise.advise(knowledge, machine, answers, today=today(), what_if=what_if, policy=policy)
 
 
 def supposed(
@@ -254,14 +255,16 @@ def supposed(
     return None
 
 
-def assess(knowledge: Catalog, machine: MachineProfile, framework: str, answers: Answers) -> AssessmentAnswer:
+def assess(
+    knowledge: Catalog, machine: MachineProfile, framework: str, answers: Answers, *, policy: Policy | None = None
+) -> AssessmentAnswer:
     """One framework on one machine, with the findings on the machine that concern it."""
     from knowledge import advise
     from knowledge.verdicts import AssessmentAnswer
 
     wanted = known_framework(knowledge, framework)
     answers = msgspec.structs.replace(answers, framework=wanted)
-    found = advise.assess(knowledge, machine, wanted, answers, today=today())
+    found = advise.assess(knowledge, machine, wanted, answers, today=today(), policy=policy)
     if isinstance(found, AssessmentAnswer):
         return found
     fields = {name: getattr(found, name) for name in found.__struct_fields__}

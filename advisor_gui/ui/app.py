@@ -45,7 +45,7 @@ def main(file: str | None = None) -> int:
 
 def application(argv: list[str]) -> QApplication:
     """The one QApplication, with fonts that hold every glyph of both languages."""
-    keep_none()
+    keep_constants()
     existing = QApplication.instance()
     app = existing if isinstance(existing, QApplication) else QApplication(argv)
     app.setApplicationName("stackfit")
@@ -57,19 +57,21 @@ def application(argv: list[str]) -> QApplication:
     return app
 
 
-def keep_none() -> None:
-    """Keep None alive on Python 3.11, where PySide6 6.12 gives one reference to it away at each call that returns nothing.
+def keep_constants() -> None:
+    """Keep None, True and False alive on Python 3.11, where PySide6 6.12 gives a reference to them away at each call.
 
-    Without this the count reaches zero after some thousand calls and Python ends with "none_dealloc" (seen: 1.0 reference
-    lost for each QLabel.setText; none with PySide6 6.11.3, nor from Python 3.12 on, where None is never freed).
+    Without this a count reaches zero after some thousand calls and Python ends with "none_dealloc" or "bool_dealloc" (seen:
+    1.0 reference of None lost for each QLabel.setText; none with PySide6 6.11.3, nor from Python 3.12 on, where the
+    constants are never freed).
     """
     if sys.version_info >= (3, 12):
         return
     import ctypes
 
-    count = ctypes.c_ssize_t.from_address(id(None))
-    if abs(count.value - sys.getrefcount(None)) < 64:  # the count is where a release build of CPython keeps it
-        count.value += 1 << 40
+    for constant in (None, True, False):
+        count = ctypes.c_ssize_t.from_address(id(constant))
+        if abs(count.value - sys.getrefcount(constant)) < 64:  # the count is where a release build of CPython keeps it
+            count.value += 1 << 40
 
 
 def fonts() -> None:
@@ -131,12 +133,18 @@ class Program:
         do["read_model"] = self.read_model
         self.words.changed.connect(self._translate)
         self.look.changed.connect(self._paint)
-        hints = QGuiApplication.styleHints()
-        hints.colorSchemeChanged.connect(lambda *_: self.restyle())
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self.restyle)
         self._keeper = QTimer(self.window)
         self._keeper.setInterval(60_000)
         self._keeper.timeout.connect(partial(documents.keep_for_recovery, self.context))
         self._keeper.start()
+
+    def retire(self) -> None:
+        """After the window was closed: nothing ticks any more."""
+        self._keeper.stop()
+        if self._translator is not None:
+            self.app.removeTranslator(self._translator)
+            self._translator = None
 
     def begin(self, file: str | None) -> None:
         """After the first paint: the first page, the knowledge, the scan."""
@@ -213,7 +221,7 @@ class Program:
 
             documents.open_path(self.window, self.context, file)
 
-    def restyle(self) -> None:
+    def restyle(self, *_: object) -> None:
         self.look.choose(self._tokens(self.settings.now.theme))
 
     def _tokens(self, choice: str) -> theme.Tokens:

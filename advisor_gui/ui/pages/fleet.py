@@ -115,6 +115,7 @@ class FleetPage(Page):
 
 
 class FleetTable(Table):
+    named = "main.fleet"
     headings = ("fleet.machine", "fleet.system", "fleet.accelerators", "fleet.memory", "fleet.driver", "main.recommendation", "fleet.takes")
 
     def show_fleet(self, found: fleets.Fleet, framework: str | None) -> None:

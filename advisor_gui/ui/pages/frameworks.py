@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )  # fmt: skip
@@ -27,6 +28,7 @@ from advisor_gui.ui.widgets.rows import SECOND, TONE, TwoLines
 from knowledge.catalog import Framework
 from knowledge.verdicts import Assessment
 
+LINK_LETTERS = 72
 FIT_TONE = {"ready": "good", "after_changes": "warn", "undetermined": "info", "unsuitable": "bad"}
 STATE_KIND = {"active": "pill-good", "maintenance": "pill-warn", "unverified": "pill-info"}
 
@@ -244,10 +246,14 @@ def source_label(url: str, date: str, fact: str) -> QWidget:
     column = QVBoxLayout(holder)
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
-    link = QPushButton(url.replace("&", "&&"))
+    link = QPushButton((url if len(url) <= LINK_LETTERS else url[: LINK_LETTERS - 1] + "…").replace("&", "&&"))
+    link.setToolTip(url)
+    link.setAccessibleName(url)
+    link.setMinimumWidth(1)  # rather cut than wider than the page
     link.setProperty("kind", "link")
     link.setCursor(Qt.CursorShape.PointingHandCursor)
     link.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(url)))
-    column.addWidget(link, 0, Qt.AlignmentFlag.AlignLeft)
+    link.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+    column.addWidget(link)
     column.addWidget(label(" · ".join(w for w in (date, fact) if w), "muted", size="small"))
     return holder

@@ -291,6 +291,7 @@ class ProofPage(Page):
 
 
 class HistoryTable(Table):
+    named = "proof.history"
     headings = ("proof.column_when", "proof.column_check", "proof.column_outcome", "proof.column_main", "proof.column_time")
 
     def show_runs(self, runs: tuple[SmokeResult, ...]) -> None:

@@ -191,8 +191,8 @@ class RecommendationPage(Page):
     def _lists(self, found: Recommendation | None) -> None:
         words = self.context.words
         self.others.show_others(found)
-        for widget in (self.others_title, self.others_note, self.others):
-            widget.setVisible(bool(found and found.others))
+        for below in (self.others_title, self.others_note, self.others):
+            below.setVisible(bool(found and found.others))
         self.ruled.show_ruled(found, self.context.desk.assessment)
         has_ruled = self.ruled.source.rowCount() > 0
         for widget in (self.ruled_title, self.filter, self.ruled):
@@ -267,6 +267,7 @@ class RecommendationPage(Page):
 
 
 class VerdictTable(Table):
+    named = "main.evidence"
     headings = (
         "recommendation.column_requirement", "recommendation.column_outcome", "recommendation.column_reason", "main.evidence",
         "main.source",
@@ -284,6 +285,7 @@ class VerdictTable(Table):
 class OtherTable(Table):
     """The recommendation and its alternatives below each other; what differs from the recommendation is bold."""
 
+    named = "recommendation.alternatives"
     headings = (
         "recommendation.column_framework", "recommendation.column_fit", "recommendation.column_device",
         "recommendation.column_memory", "recommendation.column_python", "recommendation.column_index", "recommendation.column_why",
@@ -313,6 +315,7 @@ class OtherTable(Table):
 
 
 class RuledTable(Table):
+    named = "recommendation.ruled_out"
     headings = ("recommendation.column_subject", "recommendation.column_reason", "main.evidence")
     grows = 1
 

@@ -154,4 +154,5 @@ class SettingsPage(Page):
 
 
 class SettingTable(Table):
+    named = "settings.packages"
     headings = ("settings.column_setting", "settings.column_value", "settings.column_source")

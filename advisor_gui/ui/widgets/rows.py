@@ -19,9 +19,9 @@ class TwoLines(QStyledItemDelegate):
         self.context = context
 
     def _fonts(self, option: QStyleOptionViewItem) -> tuple[QFont, QFont]:
-        small = QFont(option.font)  # type: ignore[attr-defined]
+        small = QFont(option.font)
         small.setPointSizeF(SIZE_PT["small"])
-        return option.font, small  # type: ignore[attr-defined]
+        return option.font, small
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         name, small = self._fonts(option)
@@ -30,8 +30,8 @@ class TwoLines(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         t = self.context.look.tokens
         name, small = self._fonts(option)
-        box = QRectF(option.rect).adjusted(2, 1, -2, -1)  # type: ignore[attr-defined]
-        state = option.state  # type: ignore[attr-defined]
+        box = QRectF(option.rect).adjusted(2, 1, -2, -1)
+        state = option.state
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         chosen = bool(state & QStyle.StateFlag.State_Selected)

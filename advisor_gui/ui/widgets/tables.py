@@ -30,6 +30,7 @@ class Table(QTableView):
     """A read-only table with a text filter over all columns."""
 
     headings: tuple[str, ...] = ()
+    named = ""  # the key of its name for screen readers
     grows: int | None = None  # the column that takes the room that is left; None: the last
 
     def __init__(self, context: Context) -> None:
@@ -59,6 +60,9 @@ class Table(QTableView):
 
     def say(self) -> None:
         self.source.setHorizontalHeaderLabels([self.context.words(key) for key in self.headings])
+        if self.named:
+            self.setAccessibleName(self.context.words(self.named))
+            self.horizontalHeader().setAccessibleName(self.context.words(self.named))
         self._fit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -123,6 +127,7 @@ class Table(QTableView):
 
 
 class EnvironmentTable(Table):
+    named = "machine.environments"
     headings = ("machine.column_version", "machine.column_kind", "machine.column_frameworks", "machine.column_path")
 
     def __init__(self, context: Context) -> None:
@@ -145,6 +150,7 @@ class EnvironmentTable(Table):
 
 
 class FactTable(Table):
+    named = "machine.facts"
     headings = ("machine.column_fact", "machine.column_value", "machine.column_source")
 
     def show_machine(self, machine: MachineProfile) -> None:
