@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import Version
 
 from knowledge.facts import Base
 from knowledge.plan import PackageSettings
@@ -50,9 +51,11 @@ def newest(name: str, settings: PackageSettings, progress: Progress, *, python: 
             line = next((one.strip(" ×╰─▶│") for one in done.stderr.splitlines() if one.strip(" ×╰─▶│")), done.reason)
             return f"{name}: {line[:200]}"
         entries = tomllib.loads(out.read_text(encoding="utf-8")).get("packages", [])
-    entry = next((e for e in entries if canonicalize_name(e.get("name", "")) == canonicalize_name(name)), None)
-    if entry is None:
+    own = [e for e in entries if canonicalize_name(e.get("name", "")) == canonicalize_name(name)]
+    if not own:
         return f"{name}: the resolver's answer does not hold it"
+    # An older Python may be given an older release beside the newest one; the newest is meant.
+    entry = max(own, key=lambda e: Version(e["version"]))
     files = [unquote(Path(urlparse(w.get("url", w.get("path", ""))).path).name) for w in entry.get("wheels", [])]
     pythons, platforms = tags(files)
     return Release(

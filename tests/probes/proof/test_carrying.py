@@ -100,6 +100,7 @@ def test_a_result_cannot_bring_more_than_numbers_and_short_words(tmp_path: Path)
     assert len(result.measures[0].id) == 80 and result.measures[0].better == "neither"
 
 
+@pytest.mark.ci
 def test_a_wheelhouse_installs_without_a_network(tmp_path: Path, settings: PackageSettings) -> None:
     pip = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False)
     if pip.returncode != 0:
