@@ -51,6 +51,13 @@ SHAPES = {
     "starcoder2-40M": {"model_type": "starcoder2", "hidden_size": 512, "num_hidden_layers": 10,
                        "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 2048,
                        "vocab_size": 12000, "use_bias": True, "sliding_window": 4096},
+    "bert-40M": {"model_type": "bert", "architectures": ["BertForMaskedLM"], "hidden_size": 512,
+                 "num_hidden_layers": 8, "num_attention_heads": 8, "intermediate_size": 2048, "vocab_size": 30522,
+                 "max_position_embeddings": 512, "type_vocab_size": 2},
+    "vit-22M": {"model_type": "vit", "hidden_size": 384, "num_hidden_layers": 12, "num_attention_heads": 6,
+                "intermediate_size": 1536, "image_size": 224, "patch_size": 16},
+    "t5-60M": {"model_type": "t5", "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_decoder_layers": 6,
+               "num_heads": 8, "vocab_size": 32128, "is_encoder_decoder": True},
     "olmo2-50M": {"model_type": "olmo2", "hidden_size": 512, "num_hidden_layers": 8, "num_attention_heads": 8,
                   "num_key_value_heads": 8, "intermediate_size": 1376, "vocab_size": 24000,
                   "tie_word_embeddings": False},
@@ -101,6 +108,8 @@ HELD_OUT = [
     ("phi-60M", "full", "fp32", False, 4, 512), ("phi-60M", "infer", "fp32", False, 2, 1024),
     ("gemma2-90M", "full", "fp32", False, 4, 256), ("gemma2-90M", "infer", "fp32", False, 2, 1024),
     ("starcoder2-40M", "full", "fp32", False, 4, 512), ("starcoder2-40M", "lora", "fp32", False, 4, 512),
+    ("bert-40M", "full", "fp32", False, 8, 256), ("vit-22M", "full", "fp32", False, 16, 197),
+    ("t5-60M", "full", "fp32", False, 4, 256),
     ("olmo2-50M", "full", "fp32", False, 4, 512), ("olmo2-50M", "infer", "fp32", False, 1, 2048),
     ("qwen3-moe-120M", "full", "fp32", False, 4, 512), ("qwen3-moe-120M", "infer", "fp32", False, 2, 512),
 ]  # fmt: skip
@@ -124,15 +133,23 @@ def peak(shape: str, method: str, precision: str, recompute: bool, batch: int, l
     import gc
 
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    import transformers
+    from transformers import AutoConfig
 
     torch.manual_seed(0)
     torch.set_num_threads(2)
     settings = dict(SHAPES[shape])
-    special = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
-    config = AutoConfig.for_model(settings.pop("model_type"), **special, **settings)
-    model = AutoModelForCausalLM.from_config(config)
-    tokens = torch.randint(3, config.vocab_size, (batch, length))
+    special = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2, "decoder_start_token_id": 0}
+    kind = settings.pop("model_type")
+    config = AutoConfig.for_model(kind, **(special if kind != "vit" else {}), **settings)
+    heads = {"bert": "AutoModelForMaskedLM", "vit": "AutoModelForImageClassification", "t5": "AutoModelForSeq2SeqLM"}
+    model = getattr(transformers, heads.get(kind, "AutoModelForCausalLM")).from_config(config)
+    tokens = torch.randint(3, 1000 if kind == "vit" else config.vocab_size, (batch, length))
+    given = {"input_ids": tokens, "labels": tokens}
+    if kind == "vit":
+        given = {"pixel_values": torch.randn(batch, 3, 224, 224), "labels": torch.zeros(batch, dtype=torch.long)}
+    elif kind not in ("bert", "t5"):
+        given["use_cache"] = False
     if method == "infer":
         model.eval()
 
@@ -160,7 +177,7 @@ def peak(shape: str, method: str, precision: str, recompute: bool, batch: int, l
 
     def step() -> None:
         with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-            loss = model(input_ids=tokens, labels=tokens, use_cache=False).loss
+            loss = model(**given).loss
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

@@ -157,9 +157,10 @@ def _contents(catalog: Catalog, package: str, version: str, tag: str | None, pla
     """The row on device code that speaks of this very build."""
     if tag is None:
         return None
+    names = {tag, device_of(tag)[0]}  # a row for "cuda" speaks of cu129 too
     for facts in catalog.packages.values():
         for row in facts.contents:
-            if row.package != package or not row.tags or tag not in row.tags:
+            if row.package != package or names.isdisjoint(row.tags):
                 continue
             if row.platforms and platform not in row.platforms:
                 continue

@@ -103,14 +103,14 @@ class LocalHost:
 
     def list(self, path: str) -> Reading:
         try:
-            names = tuple(sorted(os.listdir(path)))
+            names = tuple(sorted(os.listdir(path)))  # noqa: PTH208 - names only, thousands of folders
         except OSError as error:
             return Reading(status=_status(error), source=path)
         return Reading(status="ok", names=names, source=path)
 
     def link(self, path: str) -> Reading:
         try:
-            return Reading(status="ok", text=os.readlink(path), source=path)
+            return Reading(status="ok", text=os.readlink(path), source=path)  # noqa: PTH115 - the target as it stands
         except OSError as error:
             return Reading(status="missing" if error.errno == 22 else _status(error), source=path)
 
@@ -157,14 +157,14 @@ class LocalHost:
     def which(self, name: str) -> Reading:
         """The program's absolute path. The current folder and relative PATH entries are ignored."""
         source = f"which {name}"
-        if os.path.isabs(name):
+        if Path(name).is_absolute():
             found = shutil.which(name)
         else:
-            folders = [f for f in self._environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(f)]
+            folders = [f for f in self._environment.get("PATH", os.defpath).split(os.pathsep) if Path(f).is_absolute()]
             found = None
             for folder in folders:
                 # One folder at a time and absolute, so that Windows cannot put the current folder first.
-                found = shutil.which(os.path.join(folder, name))
+                found = shutil.which(str(Path(folder, name)))
                 if found:
                     break
         return Reading(status="ok", text=found, source=source) if found else Reading(status="missing", source=source)

@@ -45,6 +45,16 @@ def uname(_arguments: str) -> str:
     return json.dumps({"sysname": told.sysname, "release": told.release, "machine": told.machine})
 
 
+def computer_name(_arguments: str) -> str:
+    """This computer's own name; a recording asks for it only to leave it out."""
+    import socket
+
+    try:
+        return socket.gethostname()
+    except OSError as error:
+        raise CallFailed(str(error)) from error
+
+
 def libc(_arguments: str) -> str:
     """"glibc 2.39" of the C library in this process."""
     ask = getattr(os, "confstr", None)
@@ -82,23 +92,12 @@ def _in_child(name: str) -> Callable[[str], str]:
     return ask
 
 
-def child_main(arguments: list[str]) -> int:
-    """The hidden entry of a packaged program: one of our helpers, by name. Gives the exit status."""
-    if arguments[:1] == ["live"]:
-        from probes import live_devices
-
-        return live_devices.main()
-    from probes.hardware import native_child
-
-    return native_child.main(arguments)
-
-
 def local_calls() -> Mapping[str, Callable[[str], str]]:
     """Calls that this machine can answer, by name."""
     from probes.software import calls
 
     found: dict[str, Callable[[str], str]] = {
-        "affinity": affinity, "cpu_count": cpu_count, "uname": uname, "libc": libc,
+        "affinity": affinity, "cpu_count": cpu_count, "uname": uname, "libc": libc, "computer_name": computer_name,
         "nvml": _in_child("nvml"), "metal": _in_child("metal"),
         "cuda_attributes": _in_child("cuda_attributes"), **calls.calls(),
     }  # fmt: skip
@@ -115,4 +114,6 @@ def child_main(words: Sequence[str]) -> int:
         from probes import live_devices
 
         return live_devices.main()
-    return 2
+    from probes.hardware import native_child
+
+    return native_child.main(list(words))

@@ -11,7 +11,8 @@ from typing import Any
 
 from knowledge.documents import BadInput
 from probes.child import decoded
-from probes.host import COMMAND_LIMIT_S, READ_LIMIT_BYTES, Reading
+from probes.host import COMMAND_LIMIT_S, READ_LIMIT_BYTES, Host, Reading
+from probes.progress import Progress
 
 LIMIT_ENTRIES = 400_000
 LIMIT_INDEX_BYTES = 200_000_000  # recording.json and fs.json; the largest seen is 12 MB
@@ -56,8 +57,10 @@ class RecordedHost:
     def read(self, path: str) -> Reading:
         if self._denied(path):
             return Reading(status="denied", source=path)
-        place = self._followed(self._key(path))
-        load = self._files.get(place) if place is not None else None
+        # As it was asked first: a recording of ours holds answers under the path that was asked, whatever it led through.
+        load = self._files.get(self._key(path))
+        if load is None and (place := self._followed(self._key(path))) is not None:
+            load = self._files.get(place)
         if load is None:
             return Reading(status="missing", source=path)
         content = load()
@@ -68,7 +71,7 @@ class RecordedHost:
         if self._denied(path):
             return Reading(status="denied", source=path)
         place = self._followed(self._key(path))
-        names = self._folders.get(place) if place is not None else None
+        names = self._folders.get(self._key(path)) or (self._folders.get(place) if place is not None else None)
         if names is None:
             return Reading(status="missing", source=path)
         return Reading(status="ok", names=tuple(sorted(names)), source=path)
@@ -76,7 +79,9 @@ class RecordedHost:
     def link(self, path: str) -> Reading:
         key = self._key(path)
         parent = self._followed(posixpath.dirname(key))
-        target = self._links.get(posixpath.join(parent, posixpath.basename(key))) if parent is not None else None
+        target = self._links.get(key)
+        if target is None:
+            target = self._links.get(posixpath.join(parent, posixpath.basename(key))) if parent is not None else None
         if target is None:
             return Reading(status="missing", source=path)
         return Reading(status="ok", text=target, source=path)
@@ -116,6 +121,8 @@ class RecordedHost:
         told = self._answers["calls"].get(source)
         if told is None:
             return Reading(status="missing", source=source)
+        if isinstance(told, dict) and set(told) == {"status"} and told["status"] in ("denied", "timed_out", "failed"):
+            return Reading(status=told["status"], source=source)
         return Reading(status="ok", text=told if isinstance(told, str) else json.dumps(told), source=source)
 
     def _word(self, part: str, name: str, source: str) -> Reading:
@@ -299,9 +306,9 @@ class _Folder(_Store):
             inside = os.path.relpath(folder, top).replace(os.sep, "/")
             prefix = "" if inside == "." else inside + "/"
             for entry in (*folders, *files):
-                full = os.path.join(folder, entry)
-                if os.path.islink(full):
-                    links[prefix + entry] = os.readlink(full)
+                full = Path(folder, entry)
+                if full.is_symlink():
+                    links[prefix + entry] = str(full.readlink())
             names += [prefix + entry for entry in files if prefix + entry not in links]
             if len(names) + len(links) > LIMIT_ENTRIES:
                 raise BadRecording(f"{name}: holds more than {LIMIT_ENTRIES} files, more than any recording.")
@@ -369,3 +376,21 @@ class _Zip(_Store):
                 return stream.read(limit)
         except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError) as error:
             raise BadRecording(f"{self._name}: {info.filename[:80]} is damaged: {str(error)[:120]}.") from None
+
+
+def record(host: Host, out: Path, progress: Progress | None = None) -> None:
+    """Run every probe on HOST and write its answers to the zip OUT, personal details replaced. Raises OSError, Cancelled."""
+    from probes import machine
+    from probes.neutral import Neutral
+    from probes.recording_host import RecordingHost
+
+    asked = RecordingHost(host)
+    machine.probe(asked, progress=progress)
+    if progress is not None:
+        progress.check()
+    home = host.env("USERPROFILE" if host.os == "windows" else "HOME")
+    user = next((r.text for name in ("USERNAME", "USER", "LOGNAME") if (r := host.env(name)).ok and r.text), None)
+    if user is None and home.ok:
+        user = home.text.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+    computer = next((r.text.strip() for r in (host.env("COMPUTERNAME"), host.read("/etc/hostname"), host.call("computer_name")) if r.ok), None)
+    asked.write(out, Neutral(system=host.os, home=home.text if home.ok else None, user=user, computer=computer))

@@ -75,9 +75,9 @@ def folders(host: Host, controller: str) -> list[tuple[int, str]]:
         if mount.version == 1 and controller not in mount.controllers:
             continue
         found += [(mount.version, place) for place in _upwards(mount, group)]
-    if not mounted:
-        # Mount tables may be closed or missing: the usual places, where they are there at all.
-        if host.access("/sys/fs/cgroup/cgroup.controllers").ok or host.access("/sys/fs/cgroup/cpu.max").ok or host.access("/sys/fs/cgroup/memory.max").ok:
+    if not any(host.list(place).ok for _, place in found):
+        # Mount tables may be closed, missing, or those of another file system: the usual places, where they are there at all.
+        if any(host.access(f"/sys/fs/cgroup/{name}").ok for name in ("cgroup.controllers", "cpu.max", "memory.max")):
             found += [(2, place) for place in _upwards(Mount(2, frozenset(), "/", "/sys/fs/cgroup"), told.get(""))]
         for name in (controller, "cpu,cpuacct", "cpuacct,cpu"):
             point = f"/sys/fs/cgroup/{name}"
@@ -107,8 +107,8 @@ def _upwards(mount: Mount, group: str | None) -> list[str]:
     return places
 
 
-def cpu_limits(host: Host) -> list[tuple[float, str]]:
-    """Every quota (in CPUs) and the size of the nearest set of CPUs, each with its file."""
+def cpu_quotas(host: Host) -> list[tuple[float, str]]:
+    """Every quota of CPU time up the tree in CPUs, with its file."""
     limits: list[tuple[float, str]] = []
     for version, place in folders(host, "cpu"):
         if version == 2:
@@ -121,15 +121,21 @@ def cpu_limits(host: Host) -> list[tuple[float, str]]:
             period = integer(host.read(f"{place}/cpu.cfs_period_us").text, 10**12) or 0
         if quota > 0 and period > 0:
             limits.append((quota / period, path))
+    return limits
+
+
+def cpu_sets(host: Host) -> list[tuple[frozenset[int], str]]:
+    """The sets of CPUs up the tree, each with its file."""
+    found: list[tuple[frozenset[int], str]] = []
     for version, place in folders(host, "cpuset"):
         names = ("cpuset.cpus.effective",) if version == 2 else ("cpuset.effective_cpus", "cpuset.cpus", "cpus")
         for name in names:
             reading = host.read(f"{place}/{name}")
             cpus = cpu_list(reading.text) if reading.ok else None
             if cpus:
-                limits.append((float(len(cpus)), reading.source))
+                found.append((cpus, reading.source))
                 break
-    return limits
+    return found
 
 
 def memory_limit(host: Host) -> tuple[int, str] | None:

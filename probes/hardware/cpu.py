@@ -7,7 +7,7 @@ from collections import Counter
 
 from knowledge.text import Text
 from probes.hardware import arm_cores, cgroups, macos, riscv, topology, windows
-from probes.hardware.notes import Notes, blocks, cpu_list, integer, outputs, pairs, words_of
+from probes.hardware.notes import Notes, cpu_list, cpuinfo_blocks, integer, outputs, pairs, words_of
 from probes.host import Host, Reading
 
 VENDORS = {
@@ -25,13 +25,14 @@ def read(host: Host) -> Notes:
         macos.cpu(host, notes)
     else:
         reading = host.read("/proc/cpuinfo")
-        groups = blocks(reading.text)
+        groups = cpuinfo_blocks(reading.text)
         told = _lscpu(host)
         topology.read(host, notes)
         _count(host, notes, groups, reading, told)
         _named(notes, groups, reading, told)
         _flags(notes, groups, reading, told)
         _from_lscpu(notes, told)
+        _from_rocm(host, notes)
         _cores(notes, groups, reading)
         _hidden_topology(host, notes)
     _usable(host, notes)
@@ -52,9 +53,7 @@ def _value(told: list[tuple[str, str]], *names: str) -> str | None:
 
 def processors(groups: list[dict[str, str]]) -> list[dict[str, str]]:
     """Blocks of /proc/cpuinfo that stand for one CPU each; old and other kernels write blocks of another kind too."""
-    found = [g for g in groups if "processor" in g and integer(g["processor"]) is not None]
-    # Old Arm kernels head the file with "Processor : name" and list the CPUs in one block below.
-    return found
+    return [group for group in groups if integer(group.get("processor")) is not None]
 
 
 def _count(
@@ -102,7 +101,7 @@ def _named(
     for group in groups:
         for key, value in group.items():
             first.setdefault(key, value)
-    arms = _arm_parts(listed)
+    arms = _arm_parts(listed) or _arm_parts(groups)
     vendor = first.get("vendor_id") or first.get("vendor")
     if not arms:
         if vendor and not re.fullmatch(r"\d+", vendor):
@@ -118,10 +117,9 @@ def _named(
             notes.say("model", words_of(value), reading.source)
     if arms:
         names = [arm_cores.core_name(*one) for one in dict.fromkeys(arms)]
-        if all(names):
-            old = first.get("model name") or first.get("Processor")
-            if not (old and old.lower().startswith("arm")):
-                notes.say("model", " + ".join(str(name) for name in names), reading.source)
+        old = first.get("model name") or first.get("Processor")
+        if all(names) and not (old and old.lower().startswith("arm")):
+            notes.say("model", " + ".join(str(name) for name in names), reading.source)
         old = first.get("Processor")
         notes.say("model", words_of(old) if old and not re.fullmatch(r"\d+", old) else None, reading.source)
     for key in ("uarch", "isa"):
@@ -197,6 +195,23 @@ def _from_lscpu(notes: Notes, told: tuple[list[tuple[str, str]], str]) -> None:
     notes.say("cache_bytes", caches or None, source)
 
 
+def _from_rocm(host: Host, notes: Notes) -> None:
+    """What AMD's compute driver and its tool tell of the processors beside the GPUs, where nothing else was recorded."""
+    if not host.recorded:
+        return
+    if notes.get("logical_cpus") is None:
+        counts = []
+        for name in host.list("/sys/class/kfd/kfd/topology/nodes").names:
+            text = host.read(f"/sys/class/kfd/kfd/topology/nodes/{name}/properties").text
+            match = re.search(r"^cpu_cores_count (\d{1,5})$", text, re.MULTILINE)
+            counts.append(int(match[1]) if match else 0)
+        notes.say("logical_cpus", sum(counts) or None, "/sys/class/kfd/kfd/topology/nodes")
+    if notes.get("model") is None:
+        for reading in outputs(host, "rocminfo"):
+            match = re.search(r"Marketing Name:\s+(\S.*?)\s*\n\s+Vendor Name:\s+CPU", reading.text)
+            notes.say("model", words_of(match[1]) if match else None, reading.source)
+
+
 def _cores(notes: Notes, groups: list[dict[str, str]], reading: Reading) -> None:
     """Sockets and cores of /proc/cpuinfo, where sysfs was silent and the file holds every CPU."""
     listed = processors(groups)
@@ -237,34 +252,35 @@ def _hidden_topology(host: Host, notes: Notes) -> None:
 
 
 def _usable(host: Host, notes: Notes) -> None:
-    """The smallest of the CPUs that are on line, those that affinity and cpusets allow, and the quota."""
+    """CPUs on line that affinity and cpusets allow, or the quota of CPU time where that is less."""
     logical = notes.get("logical_cpus")
-    limits: list[tuple[float, str]] = []
-    if host.os not in ("windows", "macos"):
-        limits += cgroups.cpu_limits(host)
+    linux = host.os not in ("windows", "macos")
+    online = cpu_list(host.read(f"{topology.ROOT}/online").text) if linux else None
+    online = online or topology.online(host) if linux else None
     affinity = host.call("affinity")
     allowed = cpu_list(affinity.text) if affinity.ok else None
-    if not allowed:
-        status = host.read("/proc/self/status") if host.os not in ("windows", "macos") else None
-        match = re.search(r"^Cpus_allowed_list:\s*(\S+)", status.text, re.MULTILINE) if status else None
-        allowed = cpu_list(match[1]) if match else None
-        affinity = status or affinity
-    if allowed:
-        limits.append((float(len(allowed)), affinity.source))
-    if logical is None and not limits:
-        return
-    if logical is None and host.os == "linux" and allowed and not host.recorded:
-        notes.say("logical_cpus", len(allowed), affinity.source)
+    source = affinity.source
+    if not allowed and linux:
+        reading = host.read("/proc/self/status")
+        match = re.search(r"^Cpus_allowed_list:\s*(\S+)", reading.text, re.MULTILINE)
+        allowed, source = (cpu_list(match[1]) if match else None), reading.source
+    limits: list[tuple[float, str]] = []
+    sets = [(allowed, source)] if allowed else []
+    if linux:
+        sets += cgroups.cpu_sets(host)
+        limits += cgroups.cpu_quotas(host)
+    for cpus, where in sets:
+        here = cpus & online if online and cpus & online else cpus
+        limits.append((float(len(here)), where))
+    if not limits and (host.recorded or logical is None):
+        return  # a recording that holds neither affinity nor groups says nothing about what may be used
     if logical is not None:
         limits.append((float(logical), notes.sources.get("cpu.logical_cpus", "/proc/cpuinfo")))
-    value, source = min(limits, key=lambda pair: pair[0])
-    # Where only the CPUs on line are known, a recording says nothing about affinity and quota.
-    if len(limits) == 1 and logical is not None and host.recorded:
-        return
-    notes.say("usable_cpus", value, source)
+    value, where = min(limits, key=lambda pair: pair[0])
+    notes.say("usable_cpus", value, where)
     if logical is not None and value < logical:
         notes.find(
             "cpu.limited", "info", "cpu",
             Text(f"{value:g} of {logical} CPUs may be used here.", f"此处可使用 {logical} 个 CPU 中的 {value:g} 个。"),
-            (f"{value:g} CPUs", source),
+            (f"{value:g} CPUs", where),
         )  # fmt: skip

@@ -149,6 +149,12 @@ def blocks(text: str, mark: str = ":") -> list[dict[str, str]]:
     return groups
 
 
+def cpuinfo_blocks(text: str) -> list[dict[str, str]]:
+    """Blocks of /proc/cpuinfo; kernels that print no empty line begin one with each `processor`."""
+    divided = re.sub(r"\n(?=processor[ \t]*:)", "\n\n", text)
+    return blocks(divided)
+
+
 def json_in(text: str) -> Any:
     """The JSON value in TEXT, which may have warnings before it; None where there is none."""
     for match in re.finditer(r"[{\[]", text[:20_000]):

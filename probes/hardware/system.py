@@ -55,7 +55,7 @@ def arch_of(word: str | None) -> str | None:
     bare = (word or "").strip().lower()
     if not re.fullmatch(r"[a-z0-9_]{2,20}", bare):
         return None
-    return ARCH_ALIASES.get(bare, bare)
+    return bare if bare in ("i386", "i686") else ARCH_ALIASES.get(bare, bare)
 
 
 def _kernel(host: Host, notes: Notes) -> None:
@@ -77,6 +77,9 @@ def _kernel(host: Host, notes: Notes) -> None:
                 notes.say("arch", arch_of(word), reading.source)
             elif re.fullmatch(r"\S{1,100}", word):
                 notes.say("kernel", word, reading.source)
+        for reading in outputs(host, "xpu-smi"):
+            match = re.search(r"(?:Kernel Version:\s*|\"kernel_version\": \")(\d+\.\d+[\w.+-]*)", reading.text)
+            notes.say("kernel", match[1] if match else None, reading.source)
         whole = host.run(["uname", "-a"])
         match = re.match(r"(?:Linux|FreeBSD|Darwin)\s+\S+\s+(\S+)\s.*?(x86_64|aarch64|arm64|amd64|i686|armv\w+|riscv64|ppc64le|s390x)\b", whole.text)
         if whole.ok and match:

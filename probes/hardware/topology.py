@@ -14,27 +14,38 @@ NODES = "/sys/devices/system/node"
 
 def read(host: Host, notes: Notes) -> None:
     """Facts of Cpu that sysfs holds. Links between CPUs are read once per group of threads, to stay quick on large machines."""
-    listing = host.list(ROOT)
-    numbers = sorted(int(name[3:]) for name in listing.names if re.fullmatch(r"cpu\d{1,5}", name))
-    online = cpu_list(host.read(f"{ROOT}/online").text) or None
-    if numbers and online is None:
-        # Old kernels have a file for each CPU that can be taken off line; one without the file cannot.
-        states = {number: host.read(f"{ROOT}/cpu{number}/online").text.strip() for number in numbers}
-        with_threads = [n for n in numbers if host.access(f"{ROOT}/cpu{n}/topology").ok]
-        if any(states.values()) or with_threads:
-            kept = [n for n in numbers if states[n] != "0" and (not with_threads or n in with_threads)]
-            online = frozenset(kept)
-    if online:
-        notes.say("logical_cpus", len(online), f"{ROOT}/online")
+    numbers = _listed(host)
+    online_now = online(host)
+    if online_now:
+        notes.say("logical_cpus", len(online_now), f"{ROOT}/online")
     _nodes(host, notes)
-    if not online or not numbers:
+    if not online_now or not numbers:
         return
-    present = frozenset(number for number in online if number in set(numbers))
-    if len(present) == len(online):
+    present = online_now & frozenset(numbers)
+    if len(present) == len(online_now):
         _cores(host, notes, present)
         _kinds(host, notes, present)
         _caches(host, notes, present)
     _fastest(host, notes, sorted(present))
+
+
+def _listed(host: Host) -> list[int]:
+    return sorted(int(name[3:]) for name in host.list(ROOT).names if re.fullmatch(r"cpu\d{1,5}", name))
+
+
+def online(host: Host) -> frozenset[int] | None:
+    """CPUs that are on line, or None where sysfs does not tell."""
+    told = cpu_list(host.read(f"{ROOT}/online").text)
+    if told:
+        return told
+    numbers = _listed(host)
+    # Old kernels have a file for each CPU that can be taken off line; one without the file cannot.
+    states = {number: host.read(f"{ROOT}/cpu{number}/online").text.strip() for number in numbers}
+    with_threads = [number for number in numbers if host.access(f"{ROOT}/cpu{number}/topology").ok]
+    if not (any(states.values()) or with_threads):
+        return None
+    kept = frozenset(n for n in numbers if states[n] != "0" and (not with_threads or n in with_threads))
+    return kept or None
 
 
 def _siblings(host: Host, number: int, names: tuple[tuple[str, bool], ...]) -> frozenset[int] | None:
@@ -91,6 +102,9 @@ def _kinds(host: Host, notes: Notes, online: frozenset[int]) -> None:
             elif "atom" in name:
                 efficient |= cpus
     if not (performance and efficient):
+        performance, efficient = _by_threads(host, online)
+        source = f"{ROOT}/cpu*/topology"
+    if not (performance and efficient):
         capacities: dict[int, int] = {}
         for number in sorted(online):
             value = integer(host.read(f"{ROOT}/cpu{number}/cpu_capacity").text, 1 << 20)
@@ -108,6 +122,19 @@ def _kinds(host: Host, notes: Notes, online: frozenset[int]) -> None:
         groups = {_siblings(host, number, _THREADS) for number in cpus}
         if cpus and None not in groups:
             notes.say(name, len(groups), source)
+
+
+def _by_threads(host: Host, online: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+    """Kernels before 5.13 do not name the kinds: performance cores have two threads and run faster than all others."""
+    speeds = {n: integer(host.read(f"{ROOT}/cpu{n}/cpufreq/cpuinfo_max_freq").text, 20_000_000) or
+              integer(host.read(f"{ROOT}/cpufreq/policy{n}/cpuinfo_max_freq").text, 20_000_000) for n in sorted(online)[:1024]}  # fmt: skip
+    if len(set(speeds.values())) < 2 or None in speeds.values() or len(speeds) != len(online):
+        return frozenset(), frozenset()
+    double = frozenset(n for n in online if len(_siblings(host, n, _THREADS) or ()) == 2)
+    single = online - double
+    if not double or not single or max(speeds[n] or 0 for n in single) >= min(speeds[n] or 0 for n in double):
+        return frozenset(), frozenset()
+    return double, single
 
 
 def _caches(host: Host, notes: Notes, online: frozenset[int]) -> None:

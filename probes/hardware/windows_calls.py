@@ -71,7 +71,8 @@ def cpu(_arguments: str) -> str:
         found.update(relations(buffer.raw[: length.value]))
     arm = "arm" in str(first.get("VendorIdentifier", "")).lower() or os.environ.get("PROCESSOR_ARCHITECTURE", "").upper() == "ARM64"
     # AVX-512's and AMX's parts have no number of their own here; what is not told stays unknown.
-    found["flags"] = [word for number, word in FEATURES.items() if (number in X86_FEATURES) != arm and kernel.IsProcessorFeaturePresent(number)]
+    asked = [(number, word) for number, word in FEATURES.items() if (number in X86_FEATURES) != arm]
+    found["flags"] = [word for number, word in asked if kernel.IsProcessorFeaturePresent(number)]
     return json.dumps(found)
 
 
@@ -135,10 +136,12 @@ def _present() -> dict[str, dict[str, Any]]:
                 if not key.startswith((DISPLAY, ACCELERATOR)):
                     continue
                 node, status, problem = ctypes.c_uint32(), ctypes.c_ulong(), ctypes.c_ulong()
-                if manager is None or manager.CM_Locate_DevNodeW(ctypes.byref(node), rf"{bus}\{kind}\{instance}", 0) != 0:
+                name = rf"{bus}\{kind}\{instance}"
+                if manager is None or manager.CM_Locate_DevNodeW(ctypes.byref(node), name, 0) != 0:
                     continue  # known from earlier, not there now
                 manager.CM_Get_DevNode_Status(ctypes.byref(status), ctypes.byref(problem), node, 0)
-                found[key] = {"address": _bus_address(str(values.get("LocationInformation") or "")), "problem": problem.value}
+                address = _bus_address(str(values.get("LocationInformation") or ""))
+                found[key] = {"address": address, "problem": problem.value}
     return found
 
 

@@ -124,6 +124,7 @@ def test_a_device_of_another_maker(catalog: Catalog) -> None:
         (LINUX, nvidia("NVIDIA GeForce RTX 5090"), {"tensorflow": "2.10.1"}),
         (LINUX, nvidia("Tesla V100-SXM2-16GB"), {"tensorrt": "10.9.0.34"}),
         (LINUX, nvidia("Tesla T4"), {"flash-attn": "2.8.3"}),
+        (LINUX, nvidia("Tesla P40"), {"vllm": "0.20.0+cu129"}),
         (JETSON, ORIN, {"bitsandbytes": "0.49.2"}),
         (JETSON, ORIN, {"torch": "2.12.0"}),
     ],

@@ -70,9 +70,10 @@ def _sysfs(host: Host, device: Device) -> None:
 def _card(host: Host, address: str | None) -> str | None:
     for name in host.list("/sys/class/drm").names:
         folder = f"/sys/class/drm/{name}/device"
-        if re.fullmatch(r"card\d+", name) and address:
-            if f"PCI_SLOT_NAME={address}" in host.read(f"{folder}/uevent").text or host.link(folder).text.endswith(address):
-                return folder
+        if not address or not re.fullmatch(r"card\d+", name):
+            continue
+        if f"PCI_SLOT_NAME={address}" in host.read(f"{folder}/uevent").text or host.link(folder).text.endswith(address):
+            return folder
     return None
 
 
@@ -116,13 +117,20 @@ def _kfd(host: Host) -> list[Device]:
             device.say("pci_id", f"1002:{device_id:04x}", source)
         size = 0
         for bank in host.list(f"{folder}/mem_banks").names:
-            told = dict(l.split(" ", 1) for l in host.read(f"{folder}/mem_banks/{bank}/properties").text.splitlines() if " " in l)
+            text = host.read(f"{folder}/mem_banks/{bank}/properties").text
+            told = dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
             if told.get("heap_type", "").strip() in ("1", "2"):
                 size += integer(told.get("size_in_bytes")) or 0
         if size:
             device.extra["node_memory"] = (size, f"{folder}/mem_banks")
         found.append(device)
     return found
+
+
+_QUESTIONS = (
+    ["rocminfo"], ["amd-smi", "static", "--json"],
+    ["rocm-smi", "--showproductname", "--showbus", "--showmeminfo", "vram", "--json"],
+)  # fmt: skip
 
 
 def _tools(context: Context, gpus: list[Device]) -> list[list[Device]]:
@@ -133,7 +141,7 @@ def _tools(context: Context, gpus: list[Device]) -> list[list[Device]]:
         for program in ("amd-smi", "rocm-smi", "rocminfo", "clinfo"):
             readings += outputs(host, program)
     elif not gpus or any(d.get("target") is None or d.get("memory_bytes") is None for d in gpus):
-        for argv in (["rocminfo"], ["amd-smi", "static", "--json"], ["rocm-smi", "--showproductname", "--showbus", "--showmeminfo", "vram", "--json"]):
+        for argv in _QUESTIONS:
             if host.which(argv[0]).ok:
                 reading = host.run(argv)
                 if reading.status == "timed_out":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from knowledge.text import Text
 from probes.hardware.accelerators.context import Context
@@ -87,7 +88,7 @@ def table(text: str, source: str) -> list[Device]:
     hbm = columns is not None and "HBM-Usage" in columns[0]
     found: list[Device] = []
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    for above, below in zip(rows, rows[1:], strict=False):
+    for above, below in pairwise(rows):
         first, second = above.strip("|").split("|"), below.strip("|").split("|")
         if len(first) < 3 or len(second) < 3:
             continue

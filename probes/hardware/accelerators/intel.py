@@ -45,10 +45,15 @@ def read(context: Context) -> list[Device]:
         _state(context, device)
     npus = [of_function(one, "npu") for one in functions if one.kind[:2] == "12"]
     for device in npus:
-        _accel_name(host, device)
         _named(context, device)
+        generation = _NPUS.get(device.function.device_id) if device.function is not None else None
+        device.say("name", f"Intel {generation} NPU" if generation else None, device.sources.get("pci_id", "PCI id"))
         _npu_state(context, device)
     return gpus + npus
+
+
+# Generations of the NPU by device number, as the kernel's driver intel_vpu lists them (drivers/accel/ivpu/ivpu_drv.h).
+_NPUS = {"7d1d": "Meteor Lake", "ad1d": "Arrow Lake", "643e": "Lunar Lake", "b03e": "Panther Lake", "fd3e": "Wildcat Lake"}
 
 
 def _named(context: Context, device: Device) -> None:
@@ -56,12 +61,6 @@ def _named(context: Context, device: Device) -> None:
         found = context.name_of(device.function)
         if found:
             device.say("name", found[0] if "Intel" in found[0] else f"Intel {found[0]}", found[1])
-
-
-def _accel_name(host: Host, device: Device) -> None:
-    # The drivers of both kernels name the device's generation nowhere; pci.ids does.
-    if device.function is not None and device.function.driver is None and device.function.source.startswith("/sys/class/accel"):
-        device.extra["class_only"] = True
 
 
 def _sysfs(host: Host, device: Device) -> None:
@@ -190,9 +189,11 @@ def _state(context: Context, device: Device) -> None:
             device.say("state", "hidden", context.container_source)
             notes.find(
                 "accel.hidden", "warning", VENDOR,
-                Text(f"{name} is in this computer, but the container was started without /dev/dri.", f"本机有 {name_zh}，但启动容器时没有传入 /dev/dri。"),
+                Text(f"{name} is in this computer, but the container was started without /dev/dri.",
+                     f"本机有 {name_zh}，但启动容器时没有传入 /dev/dri。"),
                 ("missing", "/dev/dri"),
-                remedies=(Remedy(code="container_gpu_flag", text=Text("Start the container with --device=/dev/dri.", "启动容器时加上 --device=/dev/dri。")),),
+                remedies=(Remedy(code="container_gpu_flag", text=Text(
+                    "Start the container with --device=/dev/dri.", "启动容器时加上 --device=/dev/dri。")),),
             )  # fmt: skip
         elif nodes and not any({"r", "w"} <= set(host.access(f"/dev/dri/{node}").text) for node in nodes):
             device.say("state", "permission_denied", "/dev/dri")
@@ -201,10 +202,14 @@ def _state(context: Context, device: Device) -> None:
                 Text(f"{name}: this user may not open /dev/dri/{nodes[0]}; join the group render.",
                      f"{name_zh}：当前用户无权打开 /dev/dri/{nodes[0]}；请加入 render 用户组。"),
                 ("no read and write access", f"/dev/dri/{nodes[0]}"),
-                remedies=(Remedy(code="join_group", text=Text("Join the group render.", "加入 render 用户组。"), commands=("sudo usermod -aG render $USER",)),),
+                remedies=(_join(),),
             )  # fmt: skip
         else:
             device.say("state", "usable", "PCI driver")
+
+
+def _join() -> Remedy:
+    return Remedy(code="join_group", text=Text("Join the group render.", "加入 render 用户组。"), commands=("sudo usermod -aG render $USER",))
 
 
 def _npu_state(context: Context, device: Device) -> None:
@@ -215,7 +220,9 @@ def _npu_state(context: Context, device: Device) -> None:
     if function is None or host.os != "linux" or not (context.complete or node):
         device.say("state", "unknown", "")
         return
-    loaded = function.driver == "intel_vpu" or host.access("/sys/module/intel_vpu").ok or any("intel_vpu" in r.text for r in outputs(host, "lsmod") if host.recorded)
+    loaded = function.driver == "intel_vpu" or host.access("/sys/module/intel_vpu").ok
+    if not loaded and host.recorded:
+        loaded = any("intel_vpu" in reading.text for reading in outputs(host, "lsmod"))
     if not loaded:
         device.say("state", "no_driver", "PCI driver")
         notes.find(
@@ -234,7 +241,7 @@ def _npu_state(context: Context, device: Device) -> None:
             Text(f"The NPU is there, but this user may not open {access.source}; join the group render.",
                  f"检测到 NPU，但当前用户无权打开 {access.source}；请加入 render 用户组。"),
             ("no read and write access", access.source),
-            remedies=(Remedy(code="join_group", text=Text("Join the group render.", "加入 render 用户组。"), commands=("sudo usermod -aG render $USER",)),),
+            remedies=(_join(),),
         )  # fmt: skip
     if library is False:
         device.say("state", "no_driver", "libze_intel_npu")

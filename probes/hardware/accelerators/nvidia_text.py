@@ -297,6 +297,7 @@ def links(text: str) -> dict[int, tuple[str, ...]]:
             continue
         match = re.fullmatch(r"GPU(\d+)", words[0]) if words else None
         if header and match and len(words) > len(header):
-            own = [f"{header[n][3:]}:{word}" for n, word in enumerate(words[1 : len(header) + 1]) if re.fullmatch(r"NV\d+|PIX|PXB|PHB|NODE|SYS", word)]
+            cells_of_row = enumerate(words[1 : len(header) + 1])
+            own = [f"{header[n][3:]}:{word}" for n, word in cells_of_row if re.fullmatch(r"NV\d+|PIX|PXB|PHB|NODE|SYS", word)]
             found[int(match[1])] = tuple(own)
     return found

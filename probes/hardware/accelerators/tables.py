@@ -9,7 +9,11 @@ from probes.hardware.accelerators.device import Device
 from probes.hardware.notes import size_bytes, words_of
 from probes.hardware.pci import address_of
 
-_BUS = re.compile(r"(?<![0-9A-Fa-f:.])((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]|[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})(?![0-9A-Fa-f:])")
+_BUS = re.compile(
+    r"(?<![0-9A-Fa-f:.])"
+    r"((?:[0-9A-Fa-f]{2,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]|[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})"
+    r"(?![0-9A-Fa-f:])"
+)
 _TOTAL = (
     r"\d+\s*(?:[MG]i?B)?\s*/\s*(\d+(?:\.\d+)?)\s*([MG])i?B", r"\d+\s*[MG]i?B\s*\(\s*(\d+)\s*([MG])i?B\s*\)",
     r"\b\d+\s*/\s*(\d{3,7})()(?=\s*(?:\||$))", r"^\s*\|?[^|]*\|\s*(\d{4,7})\s*([MG])iB\b",
