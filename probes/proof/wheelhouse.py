@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from knowledge.documents import BadInput
+from knowledge.facts import MachineProfile
 from knowledge.plan import PackageSettings
 from knowledge.text import Text
 from probes import child
@@ -40,11 +41,14 @@ def make(
     out: str | Path,
     settings: PackageSettings,
     *,
+    python: str | None = None,
+    machine: MachineProfile | None = None,
     python_path: str | None = None,
     progress: Progress | None = None,
 ) -> Wheelhouse:
     """The files of lock text LOCKED in the new folder OUT, with the lock beside them; whole or not at all.
 
+    PYTHON: the version that the lock was made for ("3.12"). MACHINE: a recorded one gets the files of its platform.
     Raises NotMade, Cancelled, and BadInput where OUT is not empty or LOCKED is no lock.
     """
     progress = progress or Progress()
@@ -52,19 +56,36 @@ def make(
     place = Path(out).absolute()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise BadInput(f"{place}: is not an empty folder; give a new one.")
-    python = interpreters.choose(None, None, settings, python_path)
-    if python is None:
-        raise NotMade(Text("No Python to download with.", "没有可用于下载的 Python。"))
+    elsewhere = _elsewhere(machine, python) if machine is not None and machine.recorded else []
+    with_python = interpreters.choose(None if elsewhere else python, machine, settings, python_path)
+    if with_python is None:
+        raise NotMade(
+            Text(
+                f"Python {python or ''} is not installed here, and it has to choose the files.",
+                f"本机没有安装 Python {python or ''}，无法据此选择文件。",
+            )
+        )
     making = place.with_name(f".{place.name}-{secrets.token_hex(4)}")
     try:
         making.mkdir(parents=True)
         (making / LOCK).write_text(lock.write(lock.read(locked)), encoding="utf-8")
         with tempfile.TemporaryDirectory(prefix="stackfit-pip-") as private:
-            pip = _pip(python, settings, Path(private), progress)
-            words = [pip, "-s", "-m", "pip", "download", "--no-deps", "--require-hashes", "-r", str(making / LOCK)]
+            pip = _pip(with_python, settings, Path(private), progress)
+            words = [
+                pip,
+                "-s",
+                "-m",
+                "pip",
+                "download",
+                "--no-deps",
+                "--require-hashes",
+                "-r",
+                str(making / LOCK),
+                *elsewhere,
+            ]
             progress.step(Text("Downloading the files of the plan", "正在下载计划所需的文件"))
             ran = family.run(
-                [*words, "--dest", str(making)], python=python.path, limit_s=LIMIT_S, environment=_environment(settings),
+                [*words, "--dest", str(making)], python=with_python.path, limit_s=LIMIT_S, environment=_environment(settings),
                 cancelled=progress.cancelled, on_stdout=progress.log, on_stderr=progress.log,
             )  # fmt: skip
         _checked(ran.done)
@@ -83,6 +104,31 @@ def make(
             shutil.rmtree(making, ignore_errors=True)
     files = tuple(sorted(p.name for p in place.iterdir() if p.name != LOCK))
     return Wheelhouse(folder=str(place), files=files, size_bytes=sum((place / f).stat().st_size for f in files))
+
+
+def _elsewhere(machine: MachineProfile, python: str | None) -> list[str]:
+    """pip's options for the files of another platform; raises NotMade where pip has no name for it."""
+    system, arch = machine.system, machine.system.arch or ""
+    names: list[str] = []
+    if system.os == "linux" and system.libc != "musl":
+        version = (system.libc_version or "2.28").split(".")
+        minor = int(version[1]) if len(version) > 1 and version[1].isdigit() else 28
+        names = [f"manylinux_2_{n}_{arch}" for n in range(minor, 4, -1)]
+        names += [f"manylinux2014_{arch}", f"manylinux2010_{arch}", f"manylinux1_{arch}", f"linux_{arch}"]
+    elif system.os == "windows":
+        names = [{"x86_64": "win_amd64", "aarch64": "win_arm64"}.get(arch, "win32")]
+    elif system.os == "macos" and (system.release or "").split(".")[0].isdigit():
+        kind = "arm64" if arch == "aarch64" else arch
+        newest = int((system.release or "11").split(".")[0])
+        names = [f"macosx_{n}_0_{part}" for n in range(newest, 10, -1) for part in (kind, "universal2")]
+    if not names:
+        raise NotMade(
+            Text("The platform of that machine is not known well enough.", "对那台机器的平台了解不足，无法选择文件。")
+        )
+    words = ["--only-binary", ":all:", "--python-version", python or "3.12", "--implementation", "cp"]
+    for name in names:
+        words += ["--platform", name]
+    return words
 
 
 def _pip(python: interpreters.Interpreter, settings: PackageSettings, private: Path, progress: Progress) -> str:
