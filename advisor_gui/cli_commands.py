@@ -365,7 +365,13 @@ def wheelhouse(options: argparse.Namespace) -> int:
     found = session.resolve(chosen, machine, progress=work)
     if found.lock is None:
         raise session.CouldNot(found.because)
-    written = collector.make(found.lock, Path(options.out), session.package_settings(work), progress=work)
+    try:
+        written = collector.make(
+            found.lock, Path(options.out), session.package_settings(work), machine=machine, progress=work,
+            python=found.plan.python if found.plan is not None else None,
+        )  # fmt: skip
+    except collector.NotMade as error:
+        raise session.CouldNot(error.text) from None
     show(options, written, cli_text.wheelhouse)
     return OK
 
