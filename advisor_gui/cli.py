@@ -71,6 +71,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--python", metavar="PATH", help="run in this environment and install nothing")
     one.add_argument("--limit", type=float, metavar="SECONDS")
     one.add_argument("--bundle", metavar="DIR", help="write a folder to run on another device")
+    one.add_argument("--script", metavar="FILE_OR_DIR", help="run your own code on the stack in place of a check")
+    one.add_argument("--result", metavar="FILE", help="read what a bundle brought back from a device")
     one = add("report", "Write the report: html, pdf, md or json by the suffix.", project)
     one.add_argument("--out", required=True, metavar="FILE")
     one.add_argument("--title")

@@ -191,6 +191,10 @@ def smoke(options: argparse.Namespace) -> int:
     if options.list:
         show(options, {"schema": 1, "checks": known}, lambda v, lang: cli_text.checks(v["checks"], lang))
         return OK
+    if options.script:
+        return _own_code(options, machine, work)
+    if options.result:
+        return _device_result(options)
     wanted = [options.check] if options.check else None
     if wanted is None and options.all:
         wanted = [c.id for c in known if c.runs_here]
@@ -224,6 +228,34 @@ def smoke(options: argparse.Namespace) -> int:
     elif options.format == "json":
         show(options, {"schema": 1, "results": results}, lambda *_: None)
     return _smoke_code(results)
+
+
+def _own_code(options: argparse.Namespace, machine: Any, work: Any) -> int:
+    """The user's script on the recommended stack (or in the environment at --python)."""
+    from advisor_gui import cli_text
+
+    chosen = None if options.python else _assessment(options, session.catalog(session.folders()), machine)
+    result = session.own_code(
+        options.script, machine, session.folders(), progress=work, assessment=chosen, python=options.python,
+        limit_s=options.limit,
+    )  # fmt: skip
+    show(options, result, cli_text.smoke)
+    return _smoke_code([result])
+
+
+def _device_result(options: argparse.Namespace) -> int:
+    """What a bundle brought back: kept in the history under its device, and shown."""
+    from advisor_gui import cli_text
+    from probes.proof import bundle, history
+
+    result, device = bundle.read(options.result)
+    try:
+        with history.History(session.folders().data / "history.sqlite") as kept:
+            kept.add(result, device=device)
+    except OSError as error:
+        raise session.CouldNot(str(error)) from None
+    show(options, result, cli_text.smoke)
+    return _smoke_code([result])
 
 
 def _smoke_code(results: list[Any]) -> int:

@@ -414,6 +414,38 @@ def smoke(
     return result
 
 
+def own_code(
+    script: str,
+    machine: MachineProfile,
+    places: Folders,
+    *,
+    progress: Progress,
+    assessment: Assessment | None = None,
+    python: str | None = None,
+    limit_s: float | None = None,
+) -> SmokeResult:
+    """Run the user's own script in the clean environment of the plan, or in the one at PYTHON. Raises BadInput."""
+    from probes.proof import history
+    from probes.proof import smoke as proof
+
+    result = proof.own(
+        script,
+        assessment.install if assessment is not None else None,
+        machine=machine,
+        settings=package_settings(progress),
+        folder=places.cache / "environments",
+        python=python,
+        limit_s=limit_s or 600.0,
+        progress=progress,
+    )
+    try:
+        with history.History(places.data / "history.sqlite") as kept:
+            kept.add(result, machine)
+    except OSError as error:
+        progress.log(f"history: not kept: {error}")
+    return result
+
+
 def runs(places: Folders, limit: int = 200) -> tuple[SmokeResult, ...]:
     """Earlier smoke runs of this user, newest first."""
     from probes.proof import history

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from knowledge.facts import Finding, MachineProfile
 from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage, ResolveResult, SmokeResult
 from knowledge.text import Text
 from probes.progress import Cancelled, Progress
-from probes.proof import asking, checks, harness, interpreters, lock, resolve, sandbox
+from probes.proof import asking, checks, harness, interpreters, lock, own_code, resolve, sandbox
 
 # The index that torch's CPU wheels come from; on Linux the plain name would bring 3 GB of CUDA.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -81,31 +82,14 @@ def _in_clean_environment(
 ) -> SmokeResult:
     wanted = plan_for(known, machine, plan)
     progress.step(Text("Asking the resolver", "正在询问依赖解析器"), 0.0)
-    own = interpreters.with_library(machine) if "shared_python" in known.needs else None
-    if "shared_python" in known.needs and own is None:
+    library = interpreters.with_library(machine) if "shared_python" in known.needs else None
+    if "shared_python" in known.needs and library is None:
         return _result(known, "cannot_run", Text("Needs a Python with its shared library.", "需要带共享库的 Python。"))
-    path = own.path if own is not None else None
-    resolved = resolve.resolve(wanted, settings, machine=machine, python_path=path, progress=progress)
-    if resolved.outcome != "verified" or resolved.lock is None:
-        return _result(known, "not_built", resolved.because, findings=resolved.findings)
-    resolved = _without(resolved, known.remove)
-    assert resolved.lock is not None
-    chosen = resolved.plan.python if resolved.plan is not None else None
-    interpreter = interpreters.choose(chosen, machine, settings, path)
-    if interpreter is None:
-        return _result(
-            known,
-            "not_built",
-            Text(f"Python {chosen} is not installed here.", f"本机没有安装 Python {chosen}。"),
-            findings=resolved.findings,
-        )
-    try:
-        environment = sandbox.Sandboxes(folder).ensure(
-            resolved.lock, interpreter.path, settings, progress, download_bytes=resolved.download_bytes
-        )
-    except sandbox.NotBuilt as error:
-        tail = tuple(error.detail.splitlines()[-harness.LOG_LINES :])
-        return _result(known, "not_built", error.text, findings=resolved.findings, log_tail=tail)
+    path = library.path if library is not None else None
+    built = _environment(wanted, machine, settings, folder, progress, remove=known.remove, python_path=path)
+    if isinstance(built, _NotBuilt):
+        return _result(known, "not_built", built.because, findings=built.findings, log_tail=built.log_tail)
+    resolved, environment = built
     progress.step(Text("Running the check", "正在运行检查"), None)
     result = harness.run_check(
         known,
@@ -124,6 +108,96 @@ def _in_clean_environment(
     return msgspec.structs.replace(
         result, pins=environment.pins, plan_hash=environment.key, install_s=environment.install_s, findings=findings
     )
+
+
+class _NotBuilt(msgspec.Struct, frozen=True, kw_only=True):
+    """Why there is no environment."""
+
+    because: Text
+    findings: tuple[Finding, ...] = ()
+    log_tail: tuple[str, ...] = ()
+
+
+def _environment(
+    plan: InstallPlan,
+    machine: MachineProfile | None,
+    settings: PackageSettings,
+    folder: Path,
+    progress: Progress,
+    *,
+    remove: Sequence[str] = (),
+    python_path: str | None = None,
+) -> tuple[ResolveResult, sandbox.Environment] | _NotBuilt:
+    """The clean environment of PLAN, resolved and made (or reused), without the packages named in REMOVE."""
+    resolved = resolve.resolve(plan, settings, machine=machine, python_path=python_path, progress=progress)
+    if resolved.outcome != "verified" or resolved.lock is None:
+        return _NotBuilt(because=resolved.because, findings=resolved.findings)
+    resolved = _without(resolved, remove)
+    assert resolved.lock is not None
+    chosen = resolved.plan.python if resolved.plan is not None else None
+    interpreter = interpreters.choose(chosen, machine, settings, python_path)
+    if interpreter is None:
+        absent = Text(f"Python {chosen} is not installed here.", f"本机没有安装 Python {chosen}。")
+        return _NotBuilt(because=absent, findings=resolved.findings)
+    try:
+        environment = sandbox.Sandboxes(folder).ensure(
+            resolved.lock, interpreter.path, settings, progress, download_bytes=resolved.download_bytes
+        )
+    except sandbox.NotBuilt as error:
+        tail = tuple(error.detail.splitlines()[-harness.LOG_LINES :])
+        return _NotBuilt(because=error.text, findings=resolved.findings, log_tail=tail)
+    return resolved, environment
+
+
+def own(
+    script: str | Path,
+    plan: InstallPlan | None,
+    *,
+    machine: MachineProfile | None,
+    settings: PackageSettings,
+    folder: str | Path,
+    python: str | None = None,
+    limit_s: float = 600.0,
+    memory_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> SmokeResult:
+    """The user's own SCRIPT (or folder with main.py) in the clean environment of PLAN, or in the one at PYTHON.
+
+    Findings name what it imports and the stack does not hold. Raises BadInput where there is no such script.
+    """
+    progress = progress or Progress()
+    limits = harness.Limits(time_s=limit_s, memory_bytes=memory_bytes, threads=None)
+    own_code.imports(script, None)  # raises BadInput before anything is installed
+    started = _now()
+    if python is not None:
+        root = Path(python).parent.parent
+        return own_code.run(script, python, limits=limits, environment=root, progress=progress)
+    failed: _NotBuilt | None = None
+    if plan is None or not plan.packages:
+        failed = _NotBuilt(because=Text("The plan holds no Python package.", "计划中没有 Python 软件包。"))
+    else:
+        try:
+            built = _environment(plan, machine, settings, Path(folder), progress)
+        except Cancelled:
+            cancelled = Text("Cancelled; nothing half-made is left.", "已取消；没有留下未完成的环境。")
+            return SmokeResult(check="own-code", outcome="cancelled", because=cancelled, started=started)
+        if isinstance(built, _NotBuilt):
+            failed = built
+    if failed is not None:
+        return SmokeResult(
+            check="own-code", outcome="not_built", because=failed.because, findings=failed.findings,
+            log_tail=failed.log_tail, started=started,
+        )  # fmt: skip
+    assert not isinstance(built, _NotBuilt)
+    resolved, environment = built
+    progress.step(Text("Running your code", "正在运行您的代码"), None)
+    result = own_code.run(
+        script, environment.python, limits=limits, environment=Path(environment.path) / "venv", progress=progress
+    )
+    return msgspec.structs.replace(
+        result, pins=environment.pins, plan_hash=environment.key, install_s=environment.install_s,
+        python=environment.python_version, findings=(*resolved.findings, *result.findings),
+    )  # fmt: skip
 
 
 def plan_for(known: checks.Check, machine: MachineProfile | None, plan: InstallPlan | None) -> InstallPlan:
@@ -151,6 +225,10 @@ def plan_for(known: checks.Check, machine: MachineProfile | None, plan: InstallP
     python = plan.python if base and plan is not None else (known.pythons[0] if known.pythons else None)
     environment = plan.environment if base and plan is not None else {}
     return InstallPlan(packages=(*base, *extra), python=python or default_python(), environment=environment)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def default_python() -> str:
@@ -202,8 +280,6 @@ def _result(
     findings: tuple[Finding, ...] = (),
     log_tail: tuple[str, ...] = (),
 ) -> SmokeResult:
-    import datetime
-
     return SmokeResult(
         check=known.id,
         outcome=outcome,
@@ -212,5 +288,5 @@ def _result(
         limits=known.limits,
         findings=findings,
         log_tail=log_tail,
-        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        started=_now(),
     )

@@ -41,6 +41,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int | None = None
     environment: dict[str, str] = {}
     on_request: bool = False
+    order: int = 50  # the check of a scenario that is offered first has the lowest
     path: str = ""
 
 
@@ -72,7 +73,7 @@ def read(path: Path) -> Check:
 def every() -> tuple[Check, ...]:
     """All checks, in the order of their scenarios and names."""
     found = [read(p) for p in sorted(FOLDER.glob("*.py")) if not p.name.startswith("_")]
-    return tuple(sorted(found, key=lambda c: (c.scenario, c.on_request, c.id)))
+    return tuple(sorted(found, key=lambda c: (c.scenario, c.on_request, c.order, c.id)))
 
 
 def find(check_id: str) -> Check:

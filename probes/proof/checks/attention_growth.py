@@ -12,6 +12,7 @@ SCENARIO = "multimodal-long-context"
 FRAMEWORKS = ("pytorch", "flash-attention")
 PACKAGES = ("torch", "numpy")
 LIMIT_S = 300.0
+ORDER = 1
 PROVES = (
     "How the memory of attention grows with the length here, written out (naive) and fused (SDPA), and the longest that fits this machine.",
     "注意力内存在本机如何随长度增长：朴素实现与融合实现（SDPA），以及本机可容纳的最大长度。",

@@ -19,6 +19,7 @@ SCENARIO = "llm-serving"
 FRAMEWORKS = ("transformers",)
 PACKAGES = ("torch", "numpy", "transformers", "ctranslate2")
 LIMIT_S = 400.0
+ORDER = 1
 PLATFORMS = ("linux", "darwin")
 PROVES = (
     "A converted INT8 language model streams tokens to several clients at once here; first-token time, tokens per second and errors.",

@@ -10,6 +10,7 @@ SCENARIO = "unified-train-serve"
 FRAMEWORKS = ("pytorch", "onnx", "onnxruntime")
 PACKAGES = ("torch", "numpy", "onnx", "onnxscript", "onnxruntime")
 LIMIT_S = 300.0
+ORDER = 1
 PROVES = (
     "A model trained here can be exported to ONNX and gives the same numbers in ONNX Runtime, also for other batch sizes.",
     "在本机训练的模型可以导出为 ONNX，并在 ONNX Runtime 中得到相同的数值，批大小改变时也一样。",

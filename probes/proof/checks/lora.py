@@ -9,6 +9,7 @@ SCENARIO = "llm-finetuning"
 FRAMEWORKS = ("lora", "peft", "transformers")
 PACKAGES = ("torch", "numpy", "transformers", "peft")
 LIMIT_S = 400.0
+ORDER = 1
 PROVES = (
     "Transformers and PEFT train an adapter here: the loss falls, the base stays as it was, and the adapter can be saved and loaded.",
     "Transformers 与 PEFT 能在本机训练适配器：损失下降，基础模型不变，适配器可保存并重新加载。",

@@ -8,6 +8,7 @@ SCENARIO = "edge-inference"
 FRAMEWORKS = ("onnxruntime", "onnx")
 PACKAGES = ()
 LIMIT_S = 60.0
+ORDER = 1
 MEMORY_BYTES = 2_000_000_000
 PROVES = (
     "ONNX Runtime loads and computes right on this processor; how fast a very small model answers here.",

@@ -19,6 +19,7 @@ SCENARIO = "production-serving"
 FRAMEWORKS = ("onnxruntime",)
 PACKAGES = ("onnxruntime", "numpy")
 LIMIT_S = 180.0
+ORDER = 1
 PLATFORMS = ("linux", "darwin")
 PROVES = (
     "A served model answers several clients at once here: throughput, p50, p99 and errors at rising concurrency, and the server stops cleanly.",

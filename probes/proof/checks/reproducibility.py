@@ -14,6 +14,7 @@ SCENARIO = "research"
 FRAMEWORKS = ("pytorch",)
 PACKAGES = ("torch", "numpy")
 LIMIT_S = 300.0
+ORDER = 1
 PROVES = (
     "Two runs with one seed give the same bits here (or the first tensor that differs is named), and a custom operator's gradient is right.",
     "同一随机种子的两次运行在本机逐位相同（否则指出首个不同的张量），自定义算子的梯度正确。",

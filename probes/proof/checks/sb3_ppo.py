@@ -13,6 +13,7 @@ SCENARIO = "reinforcement-learning"
 FRAMEWORKS = ("stable-baselines3", "pytorch")
 PACKAGES = ("torch", "numpy", "stable-baselines3", "gymnasium")
 LIMIT_S = 300.0
+ORDER = 1
 PROVES = (
     "PPO learns here: the reward rises, so many steps a second, and a second run gives the same weights.",
     "PPO 能在本机学习：奖励上升，给出每秒步数，第二次运行得到相同的权重。",

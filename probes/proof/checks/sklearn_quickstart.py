@@ -13,6 +13,7 @@ SCENARIO = "classic-teaching"
 FRAMEWORKS = ("scikit-learn",)
 PACKAGES = ("scikit-learn", "numpy")
 LIMIT_S = 120.0
+ORDER = 1
 PROVES = (
     "scikit-learn installs, learns and predicts here, with the smallest download of all the checks that train.",
     "scikit-learn 能在本机安装、学习和预测，是所有训练类检查中下载量最小的。",

@@ -16,6 +16,7 @@ SCENARIO = "distributed-training"
 FRAMEWORKS = ("ddp", "pytorch")
 PACKAGES = ("torch", "numpy")
 LIMIT_S = 400.0
+ORDER = 1
 PLATFORMS = ("linux", "darwin")
 PROVES = (
     "Several processes on this machine exchange gradients and stay equal; after one is killed, training continues from the checkpoint with the loss where it was.",

@@ -8,6 +8,7 @@ SCENARIO = "rapid-prototyping"
 FRAMEWORKS = ("pytorch",)
 PACKAGES = ("torch", "numpy")
 LIMIT_S = 240.0
+ORDER = 1
 PROVES = (
     "This build of PyTorch imports, computes and learns on this machine's device, from an empty folder to a trained model.",
     "该 PyTorch 构建能在本机设备上导入、计算并学习，从空文件夹到训练完成。",

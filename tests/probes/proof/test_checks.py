@@ -88,3 +88,13 @@ def test_the_generated_page_is_up_to_date() -> None:
 
     page = Path(__file__).parents[3] / "docs" / "checks.md"
     assert page.read_text(encoding="utf-8") == catalogue.page(), "run: python -m probes.proof.catalogue"
+
+
+def test_the_check_offered_first_is_the_plain_one() -> None:
+    first: dict[str, str] = {}
+    for check in checks.every():
+        first.setdefault(check.scenario, check.id)
+    assert first["rapid-prototyping"] == "torch-quickstart"
+    assert first["edge-inference"] == "onnxruntime-embedded"
+    assert first["unified-train-serve"] == "export-parity"
+    assert first["llm-finetuning"] == "lora"
