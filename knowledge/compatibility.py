@@ -55,6 +55,14 @@ def check(catalog: Catalog, framework: Framework, build: Build, route: Route, si
             verdicts.append(found)
     if route.cards and build.device not in ("any", "cpu"):
         verdicts.extend(on_device(catalog, framework, build, route, situation))
+        if all(card.state == "unknown" for card in route.cards):
+            assumptions.append(
+                Assumption(
+                    fact=f"accelerators.{route.places[0]}.state",
+                    assumed="usable",
+                    because=Text("Whether the device works was not read.", "没有读到该设备能否工作。"),
+                )
+            )
     for requirement in (*framework.requires, *build.requires):
         _required(catalog, framework, requirement, situation, verdicts, assumptions)
     _disk(build, situation, verdicts)

@@ -76,7 +76,8 @@ def _own(
     machine = situation.machine
     result: list[Finding] = []
     idle = [c for c in machine.accelerators or () if not integrated(c) and (c.kind == "gpu" or c.vendor == "huawei")]
-    if not solution.route.cards and idle and not said & {"accel.vendor_unsupported", "accel.arch_not_built", "accel.arch_too_old"}:
+    computes = any(b.device not in ("cpu", "any") for part in solution.parts for b in part.framework.builds)
+    if not solution.route.cards and idle and computes and not said & {"accel.vendor_unsupported", "accel.arch_not_built", "accel.arch_too_old"}:
         card = idle[0]
         vendor = VENDORS.get(card.vendor, card.vendor)
         plugin = PLUGINS.get(card.vendor) if any(p.framework.id == "pytorch" for p in solution.parts) else None
