@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ import msgspec
 
 from probes import child
 
+# A packaged program has no Python to lend; it runs a script file that is given after this option.
+CHILD_SCRIPT = "--child-script"
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -45,7 +48,7 @@ def run(
         argv = list(command)
         if os.name == "posix":
             argv = [
-                python, "-I", "-S", str(SUPERVISOR), str(os.getpid()), str(memory_limit_bytes or 0), str(report), "--",
+                *script_starter(python), str(SUPERVISOR), str(os.getpid()), str(memory_limit_bytes or 0), str(report), "--",
                 *command,
             ]  # fmt: skip
         done = child.run(
@@ -64,6 +67,13 @@ def run(
         memory_limited=told.get("ended") == "memory_limit",
         oom_killed=killed and isinstance(kills, int) and kills > 0,
     )
+
+
+def script_starter(python: str) -> list[str]:
+    """The words before a script's path: plain Python without site packages, or the packaged program itself."""
+    if getattr(sys, "frozen", False) and python == sys.executable:
+        return [python, CHILD_SCRIPT]
+    return [python, "-I", "-S"]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

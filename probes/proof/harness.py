@@ -123,9 +123,7 @@ def run_check(
     try:
         scratch = tempfile.mkdtemp(prefix="sf-")
     except OSError as error:
-        why = error.strerror or str(error)
-        said = Text(f"No folder to work in: {why}.", f"没有可用的工作文件夹：{why}。")
-        return SmokeResult(check=check.id, outcome="failed", because=said, proves=check.proves, limits=check.limits)
+        return _no_folder(check, error)
     throttles = machine_state.throttle_events()
     before = machine_state.now()
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -142,6 +140,8 @@ def run_check(
             limit_s=limits.time_s, environment=environment, folder=scratch, memory_limit_bytes=limits.memory_bytes,
             cancelled=progress.cancelled, on_stdout=on_stdout, on_stderr=on_stderr, keep_bytes=1_000_000,
         )  # fmt: skip
+    except OSError as error:
+        return _no_folder(check, error)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     run_s = time.perf_counter() - began
@@ -170,6 +170,12 @@ def run_check(
         after=machine_state.now(throttle_events_before=throttles), log_tail=tuple(log), evidence=tuple(heard.facts),
         findings=findings,
     )  # fmt: skip
+
+
+def _no_folder(check: Check, error: OSError) -> SmokeResult:
+    why = error.strerror or str(error)
+    said = Text(f"No folder to work in: {why}.", f"没有可用的工作文件夹：{why}。")
+    return SmokeResult(check=check.id, outcome="failed", because=said, proves=check.proves, limits=check.limits)
 
 
 def _no_user_site(python_path: str) -> bool:

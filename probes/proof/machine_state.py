@@ -30,6 +30,13 @@ def now(*, throttle_events_before: int | None = None) -> MachineState:
     )
 
 
+def memory_to_lend() -> int:
+    """Bytes that a check may use without making this machine unusable: nine tenths of what is free now."""
+    import psutil
+
+    return int(psutil.virtual_memory().available * 0.9)
+
+
 def _temperature() -> float | None:
     readings = []
     for zone in Path("/sys/class/thermal").glob("thermal_zone*"):

@@ -15,12 +15,10 @@ from knowledge.facts import Finding, MachineProfile
 from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage, ResolveResult, SmokeResult
 from knowledge.text import Text
 from probes.progress import Cancelled, Progress
-from probes.proof import asking, checks, harness, interpreters, lock, own_code, resolve, sandbox
+from probes.proof import asking, checks, family, harness, interpreters, lock, machine_state, own_code, resolve, sandbox
 
 # The index that torch's CPU wheels come from; on Linux the plain name would bring 3 GB of CUDA.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-# A packaged program has no Python to lend; it runs a script file that is given after this option.
-CHILD_SCRIPT = "--child-script"
 
 
 def smoke(
@@ -48,7 +46,9 @@ def smoke(
     if not possible and python is None:
         return _result(known, "cannot_run", because)
     limits = harness.Limits(
-        time_s=limit_s or known.limit_s, memory_bytes=memory_bytes or known.memory_bytes, threads=threads or 1
+        time_s=limit_s or known.limit_s,
+        memory_bytes=memory_bytes or known.memory_bytes or machine_state.memory_to_lend(),
+        threads=threads or 1,
     )
     if python is not None:
         if not Path(python).is_file():
@@ -60,7 +60,7 @@ def smoke(
     if not known.packages:
         frozen = bool(getattr(sys, "frozen", False))
         result = harness.run_check(
-            known, sys.executable, progress=progress, limits=limits, prefix=(CHILD_SCRIPT,) if frozen else ()
+            known, sys.executable, progress=progress, limits=limits, prefix=(family.CHILD_SCRIPT,) if frozen else ()
         )
         return msgspec.structs.replace(result, pins=own_pins(known.frameworks))
     try:
@@ -166,7 +166,7 @@ def own(
     Findings name what it imports and the stack does not hold. Raises BadInput where there is no such script.
     """
     progress = progress or Progress()
-    limits = harness.Limits(time_s=limit_s, memory_bytes=memory_bytes, threads=None)
+    limits = harness.Limits(time_s=limit_s, memory_bytes=memory_bytes or machine_state.memory_to_lend(), threads=None)
     own_code.imports(script, None)  # raises BadInput before anything is installed
     started = _now()
     if python is not None:
