@@ -26,17 +26,18 @@ def layer_bytes(model: ModelDescription, work: Work, tokens: int, length: int) -
     attention = e * (2 * q + 2 * k)  # rotated query and key, value, output
     if model.qk_norm:
         attention += (2 if e == 4 else 3) * e * (q + k)
-    if work.eager_attention or model.softcap_attention:
+    if work.eager_attention or model.eager_attention or model.softcap_attention:
         attention += model.heads * length * ((4 if e == 4 else 6) + (e if model.softcap_attention else 0))
     else:
         attention += 4 * model.heads  # log-sum-exp of the fused kernel
+    crossed = model.cross_layers / model.layers
     feed = e * f * (KEPT[model.activation] + (2 if model.gated else 0))
     # Masks take a byte each in fused kernels; the processor keeps them as numbers and gives up fused attention.
     if model.dropout:
         attention += 8 * h if work.cpu else 2 * h
     if model.attention_dropout and work.cpu:
         attention += 12 * model.heads * length
-    per_token = _norms(model, work, h) + attention + feed
+    per_token = _norms(model, work, h) + attention * (1 + crossed) + crossed * 3 * h * e + feed
     per_token += model.extra_norms * h * e * (1 if adapters else 2)
     if adapters:
         per_token += e * work.rank * (7 if model.gated else 4)

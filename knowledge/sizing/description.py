@@ -49,6 +49,8 @@ class ModelDescription(Base, frozen=True, kw_only=True):
     activation: Activation = "silu"
     dropout: bool = False  # of hidden values, while training
     attention_dropout: bool = False
+    eager_attention: bool = False  # a bias on the scores that keeps its code from fused kernels
+    cross_layers: int = 0  # layers with attention to an encoder as well
     softcap_attention: bool = False  # tanh over attention scores, which fused kernels of torch do not offer
     softcap_scores: bool = False  # tanh over the output layer's scores
     experts: int = 0

@@ -110,9 +110,12 @@ def layouts(found: Case) -> list[Layout]:
 
 def choose(found: Case) -> tuple[Layout, Parts]:
     """The layout that spreads least among those that fit; else the first that is tight; else the one needing least."""
-    sized = [(one, parts.parts(found.model, found.work, one, found.budget.where)) for one in layouts(found)]
+    where = found.budget.where
+    sized = [(one, parts.parts(found.model, found.work, one, where)) for one in layouts(found)]
+    # The buffers of several devices may be what is too much: then one device alone does the work.
+    alone = [(Layout(), parts.parts(found.model, found.work, Layout(), where))] if found.devices > 1 else []
     for wanted in GOOD:
-        for one, needed in sized:
+        for one, needed in [*sized, *alone]:
             if verdict.verdict(needed, found.budget) == wanted:
                 return one, needed
     if found.budget.available_bytes is None:

@@ -117,7 +117,7 @@ def encoder_decoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
         head_parameters=head, attention_parameters=attention, mlp_parameters=mlp, norm_parameters=norms,
         audio_parameters=0, other_parameters=extra, layers=enc + dec, hidden=h, heads=heads, kv_heads=heads,
         head_dim=head_dim, intermediate=f, vocab=vocab, tied=tied, gated=gated, norm="rms" if t5 else "layer",
-        cache_layers=2 * dec, cache_width=2 * inner, max_context=context, dropout=True, attention_dropout=t5,
+        cross_layers=dec, eager_attention=t5, cache_layers=2 * dec, cache_width=2 * inner, max_context=context, dropout=True, attention_dropout=t5,
         activation="gelu" if gated or not t5 else "relu",
         largest_layer_parameters=max(table, 2 * attention_one + feed), exact=kind in ("t5", "whisper", "bart"),
     )  # fmt: skip
