@@ -42,6 +42,14 @@ def checked(requirement: str) -> Requirement:
     return found
 
 
+def checked_index(url: str) -> str:
+    """The address of a plan's own index, or BadInput: https (or a folder of this machine), without a login."""
+    parsed = urlparse(url)
+    if parsed.scheme not in ("https", "file") or "@" in parsed.netloc or any(c.isspace() for c in url):
+        raise BadInput(f"index {refusal.without_login(url)[:80]!r}: a plan's index is https, without a login.")
+    return url
+
+
 def project(packages: Sequence[PlannedPackage], python: str) -> str:
     """A pyproject.toml that asks for PACKAGES, each with an index of its own taken from there and from nowhere else."""
     requirements, sources, indexes = [], [], {}

@@ -55,6 +55,8 @@ def resolve(
         )
     for package in plan.packages:
         asking.checked(package.requirement)
+        if package.index_url is not None:
+            asking.checked_index(package.index_url)
     progress.check()
     progress.step(Text("Asking the resolver", "正在询问依赖解析器"))
     question = _Question(plan, settings, client, machine, python_path, progress)

@@ -138,6 +138,23 @@ def test_a_plan_cannot_bring_a_url_a_path_or_an_option(alone: Path, bad: str) ->
         ask(local(alone), planned(bad))
 
 
+@pytest.mark.parametrize("url", ["http://h.example/s", "https://u:p@h.example/s", "-x", "ftp://h/s", "https://h/ s"])
+def test_the_index_of_a_plan_is_https_without_a_login(alone: Path, url: str) -> None:
+    with pytest.raises(BadInput):
+        ask(local(alone), planned("core==1.0", "cpu", url))
+
+
+def test_the_users_own_constraints_lead_to_another_plan(alone: Path) -> None:
+    for version in ("1.0", "2.0"):
+        wheels.make(alone / "w", "core", version)
+    (alone / "constraints.txt").write_text("# ours\ncore<2\n")
+    settings = msgspec.structs.replace(local(alone / "w"), constraints=(str(alone / "constraints.txt"),))
+    result = ask(settings, planned("core==2.0"))
+    assert result.outcome == "verified" and result.fallback
+    assert result.plan is not None and result.plan.packages[0].requirement == "core==1.0"
+    assert "core<2" in result.because.en and "core<2" in result.because.zh
+
+
 def test_cancel(alone: Path) -> None:
     progress = Progress()
     progress.cancel()
