@@ -55,6 +55,7 @@ def assess(
         raise UnknownName(f"{framework!r} is not in the catalogue")
     machine = situations.completed(catalog, machine)
     situation = Situation(machine, answers)
+    situation.approved = policy.approved if policy is not None else {}
     item = catalog.frameworks[name]
     solution = solve(catalog, item, situation)
     found = assessment(catalog, item, solution, situation, today=today, policy=policy)
@@ -238,6 +239,7 @@ def advise(
     machine = situations.completed(catalog, machine)
     answers, defaulted = situations.with_defaults(answers, scenario.defaults)
     situation = Situation(machine, answers)
+    situation.approved = policy.approved if policy is not None else {}
     situation.memo["defaulted"] = defaulted
     listed = candidates(catalog, scenario, situation)
     active = ranking.preferences(scenario, situation)

@@ -9,14 +9,14 @@ from knowledge.catalog import Build, Catalog, Framework, Requirement
 from knowledge.catalog import Remedy as RemedyData
 from knowledge.device_checks import on_device
 from knowledge.explain import remedy
-from knowledge.facts import MachineProfile
+from knowledge.facts import Evidence, MachineProfile
 from knowledge.fits import FITS, changes_of, fit_of, kept, verdict_of
 from knowledge.judged import Situation, evidence
 from knowledge.predicates import judge
 from knowledge.routes import VENDORS, Route, integrated, platform_of, routes
 from knowledge.text import Text
 from knowledge.verdicts import Assumption, Fit, Verdict
-from knowledge.versions import at_least
+from knowledge.versions import at_least, within
 
 __all__ = [
     "FITS", "HARDWARE", "VENDORS", "Checked", "Route", "changes_of", "check", "fit_of", "integrated", "platform_of", "routes",
@@ -50,6 +50,7 @@ def check(catalog: Catalog, framework: Framework, build: Build, route: Route, si
         _python(framework, build, situation),
         _index(catalog, build, situation),
         _runtime(build, situation),
+        _approved(build, situation),
     ):
         if found is not None:
             verdicts.append(found)
@@ -70,6 +71,20 @@ def check(catalog: Catalog, framework: Framework, build: Build, route: Route, si
     result = Checked(build, tuple(verdicts), tuple(assumptions), fit_of(verdicts), changes_of(verdicts))
     situation.memo[key] = result
     return result
+
+
+def _approved(build: Build, situation: Situation) -> Verdict | None:
+    """A version that the team's policy does not allow; another build is taken where one is allowed."""
+    for package in build.packages if situation.approved else ():
+        bound = situation.approved.get(package.name) or situation.approved.get(package.name.lower().replace("_", "-"))
+        if bound is not None and within(package.version, bound) is False:
+            return verdict_of(
+                "policy.version", "unmet", package.name,
+                f"{package.name} {package.version} is not among the versions that your team allows ({bound}).",
+                f"{package.name} {package.version} 不在团队允许的版本（{bound}）之内。",
+                (Evidence(fact=f"{package.name} {bound}", source="policy"),), (remedy("use_instead"),),
+            )  # fmt: skip
+    return None
 
 
 def _once(verdicts: list[Verdict]) -> list[Verdict]:

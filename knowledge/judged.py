@@ -24,13 +24,14 @@ class Judged(NamedTuple):
 class Situation:
     """One machine with one set of answers; what was judged once is kept for this decision only."""
 
-    __slots__ = ("answers", "machine", "memo", "python", "python_minor")
+    __slots__ = ("answers", "approved", "machine", "memo", "python", "python_minor")
 
     def __init__(self, machine: MachineProfile, answers: Answers) -> None:
         self.machine = machine
         self.answers = answers
         self.python: Python | None = None  # the interpreter that the plan at hand would use
         self.python_minor: str | None = None  # or the minor that it would ask for
+        self.approved: dict[str, str] = {}  # package to the versions that a team's policy allows
         self.memo: dict[Any, Any] = {}
 
 

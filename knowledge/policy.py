@@ -13,7 +13,7 @@ from knowledge.pairs import Solution
 from knowledge.quoting import is_name, is_url
 from knowledge.text import Text
 from knowledge.verdicts import Verdict
-from knowledge.versions import specifier, within
+from knowledge.versions import specifier
 
 
 class Policy(Base, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ def applied(catalog: Catalog, policy: Policy) -> Catalog:
 
 
 def verdicts(policy: Policy, solution: Solution) -> list[Verdict]:
-    """What the team does not want in this stack."""
+    """What the team does not want in this stack; versions are bound already where builds are chosen."""
     found = []
     for part in solution.parts:
         name = part.framework.name
@@ -80,16 +80,6 @@ def verdicts(policy: Policy, solution: Solution) -> list[Verdict]:
             found.append(
                 _refused(policy, "policy.licence", name, f"{name} is under {licence}.", f"{name} 采用 {licence} 许可证。")
             )
-        for package in part.build.packages if part.build is not None else ():
-            bound = policy.approved.get(package.name) or policy.approved.get(package.name.lower().replace("_", "-"))
-            if bound is not None and within(package.version, bound) is False:
-                found.append(
-                    _refused(
-                        policy, "policy.version", package.name,
-                        f"{package.name} {package.version} is not among the approved versions ({bound}).",
-                        f"{package.name} {package.version} 不在批准的版本（{bound}）之内。",
-                    )
-                )  # fmt: skip
     return found
 
 
