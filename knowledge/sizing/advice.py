@@ -112,8 +112,10 @@ def offload_host(found: Case, chosen: Layout) -> float | None:
 def _quantised(found: Case) -> list[Remedy]:
     """The widest quantised format that fits."""
     name = found.work.weight_format
+    light = found.work.engine == "llama.cpp" or found.budget.where != "dedicated" or name.startswith("gguf:")
     bits = 16 if formats.is_full(name) else 8 if name in ("fp8", "int8", "w8a8", "gguf:Q8_0", "w8a16") else 4
-    for width, form in ((8, "int8"), (4, "int4"), (3, "gguf:Q3_K_M"), (2, "gguf:Q2_K")):
+    for width in (8, 4, 3, 2):
+        form = formats.GGUF_BY_BITS[width] if light or width < 4 else formats.NAME_BY_BITS[width]
         if width < bits and _holds(changed(found, weight_format=form)):
             return [remedy("quantize", {"bits": str(width)})]
     return []

@@ -90,7 +90,8 @@ def case(
     if cluster is not None and (cluster.nodes or cluster.gpus_per_node) and found.where != "cpu":
         per_node = cluster.gpus_per_node or found.devices
         devices = per_node * (cluster.nodes or 1)
-    what, notes = work.resolve(answers, model, cpu=found.where == "cpu")
+    own = found.where in ("dedicated", "unknown")
+    what, notes = work.resolve(answers, model, cpu=found.where == "cpu", own_memory=own)
     what = msgspec.structs.replace(what, cpu=found.where == "cpu")
     if what.method == "infer" and what.engine == "server" and found.where == "dedicated":
         found = msgspec.structs.replace(found, usual_share=SERVER_SHARE)

@@ -26,6 +26,7 @@ LINEAR_BITS = {
 }  # fmt: skip
 
 FULL_BITS = {"fp32": 32.0, "bf16": 16.0, "fp16": 16.0, "float32": 32.0, "bfloat16": 16.0, "float16": 16.0, "fp64": 64.0}
+GGUF_BY_BITS = {2: "gguf:Q2_K", 3: "gguf:Q3_K_M", 4: "gguf:Q4_K_M", 8: "gguf:Q8_0"}
 NAME_BY_BITS = {2: "int2", 3: "int3", 4: "int4", 8: "int8", 16: "bf16", 32: "fp32"}
 
 

@@ -72,8 +72,14 @@ class Work(Base, frozen=True, kw_only=True):
         return self.method != "infer"
 
 
-def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> tuple[Work, tuple[Assumption, ...]]:
-    """The work that ANSWERS describe for MODEL, with what had to be assumed. Raises BadInput for absurd numbers."""
+def resolve(
+    answers: Answers, model: ModelDescription, *, cpu: bool = False, own_memory: bool = True
+) -> tuple[Work, tuple[Assumption, ...]]:
+    """The work that ANSWERS describe for MODEL, with what had to be assumed. Raises BadInput for absurd numbers.
+
+    OWN_MEMORY: the device is a card with memory of its own; elsewhere 4 bits mean a GGUF file, which quantises the
+    embeddings too.
+    """
     training, serving = answers.training, answers.serving
     notes: list[Assumption] = []
     method: WorkMethod
@@ -146,6 +152,9 @@ def resolve(answers: Answers, model: ModelDescription, *, cpu: bool = False) -> 
         notes.append(_assumed("serving.weight_format", weight_format,
                               f"Weights: {weight_format}, since {serving.weight_format!r:.40} is not known here.",
                               f"权重：此处不认识 {serving.weight_format!r:.40}，按 {weight_format} 计算。"))  # fmt: skip
+    light = not own_memory or engine(answers.framework) == "llama.cpp"
+    if light and serving.weight_format is None and serving.weight_bits in formats.GGUF_BY_BITS:
+        weight_format = formats.GGUF_BY_BITS[serving.weight_bits]
     if not stated and method == "infer":
         weight_format = model.weight_format or ("fp32" if training.precision == "fp32" else "bf16")
         notes.append(_assumed("serving.weight_format", weight_format, f"Weights: {weight_format}, as they are published.",
