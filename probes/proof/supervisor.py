@@ -53,7 +53,10 @@ def main(argv):
         if select.select([wake], [], [], TICK_S / 2)[0]:
             os.read(wake, 512)
     if status is None:
-        _kill(child)
+        # Looked up while the family still hangs together: where orphans do not come to us they could not be found later.
+        below = _descendants(os.getpid())
+        for pid in [child, *below]:
+            _kill(pid)
     _end_family(child)
     if status is None:
         try:
@@ -103,7 +106,9 @@ def _kill(pid):
 
 
 def _descendants(root):
-    """Process ids below ROOT (Linux); empty elsewhere, where the process group is what can be ended."""
+    """Process ids below ROOT."""
+    if not sys.platform.startswith("linux"):
+        return _descendants_by_ps(root)
     try:
         with open("/proc/%d/task/%d/children" % (root, root)) as stream:
             found = [int(word) for word in stream.read().split()]
@@ -125,6 +130,32 @@ def _descendants(root):
             for word in words:
                 below += [int(word), *_descendants(int(word))]
     return list(dict.fromkeys(below))
+
+
+def _descendants_by_ps(root):
+    """The same from `ps`, where there is no /proc (macOS)."""
+    read, write = os.pipe()
+    actions = [(os.POSIX_SPAWN_DUP2, write, 1), (os.POSIX_SPAWN_CLOSE, read)]
+    try:
+        lister = os.posix_spawn("/bin/ps", ["ps", "-axo", "pid=,ppid="], os.environ, file_actions=actions)
+    except OSError:
+        os.close(read)
+        os.close(write)
+        return []
+    os.close(write)
+    with os.fdopen(read) as stream:
+        pairs = [line.split() for line in stream]
+    os.waitpid(lister, 0)
+    children = {}
+    for pair in pairs:
+        if len(pair) == 2 and int(pair[0]) != lister:
+            children.setdefault(int(pair[1]), []).append(int(pair[0]))
+    below, stack = [], [root]
+    while stack:
+        for pid in children.get(stack.pop(), ()):
+            below.append(pid)
+            stack.append(pid)
+    return below
 
 
 def _anonymous_bytes(pid):

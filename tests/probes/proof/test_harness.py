@@ -91,7 +91,7 @@ def test_a_time_limit_ends_the_whole_family() -> None:
     began = time.perf_counter()
     result = run("hang", time_s=1.0)
     assert result.outcome == "timed_out"
-    assert time.perf_counter() - began < 3.0
+    assert time.perf_counter() - began < 4.0
     assert sleepers(97) == []
 
 
@@ -177,7 +177,27 @@ def test_killing_the_program_leaves_nothing(tmp_path: Path) -> None:
     assert sleepers(97) == []
 
 
+@posix
+def test_the_family_is_found_by_ps_as_by_proc() -> None:
+    import importlib.util
+
+    path = Path(__file__).parents[3] / "probes" / "proof" / "supervisor.py"
+    spec = importlib.util.spec_from_file_location("supervisor_under_test", path)
+    assert spec is not None and spec.loader is not None
+    supervisor = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(supervisor)
+    if not Path("/bin/ps").exists():
+        pytest.skip("no ps here")
+    child = subprocess.Popen(["sleep", "30"])
+    try:
+        assert child.pid in supervisor._descendants_by_ps(os.getpid())
+        assert child.pid in supervisor._descendants(os.getpid())
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_overhead_of_the_harness() -> None:
     began = time.perf_counter()
     run("good")
-    assert time.perf_counter() - began < 1.5  # 0.3 s on a quiet machine; benchmarks/sandbox.py measures it
+    assert time.perf_counter() - began < 3.0  # 0.3 s on a quiet machine; benchmarks/sandbox.py measures it
