@@ -16,9 +16,10 @@ from knowledge.catalog import Catalog, Companion, Framework, Scenario
 from knowledge.compatibility import FITS, VENDORS, changes_of, fit_of, integrated
 from knowledge.explain import remedy
 from knowledge.facts import Evidence, Finding, MachineProfile
-from knowledge.pairs import Part, Solution, Wanted, solve
+from knowledge.pairs import Part, Solution, Wanted
 from knowledge.policy import Policy
 from knowledge.predicates import Situation, evidence, holds
+from knowledge.solve import solve
 from knowledge.text import Text
 from knowledge.verdicts import (
     Assessment,

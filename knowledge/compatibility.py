@@ -1,4 +1,3 @@
-
 """Whether one build runs on one machine: each requirement of its wheel as a verdict with evidence and remedies."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Which findings on the machine belong on one piece of advice, and what only the advice itself can find."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Why, and why not: positions in a sentence or three, and the builds that were ruled out with their verdicts."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Which Python a plan uses: one that is installed and has wheels, else the best minor that there are wheels for."""
 
 from __future__ import annotations
