@@ -188,10 +188,9 @@ def _from_lscpu(notes: Notes, told: tuple[list[tuple[str, str]], str]) -> None:
     for key, value in rows:
         match = re.fullmatch(r"(L1d|L1i|L2|L3|L4)(?: cache)?", key)
         size = re.match(r"(\d+(?:\.\d+)?)\s*([KMG])i?B?\b(?:.*\((\d+) instances?\))?", value)
-        if match and size:
-            # Without "instances" old versions tell the size of one cache; the sum is then not known.
-            if size[3]:
-                caches[match[1]] = round(float(size[1]) * 1024 ** " KMG".index(size[2]))
+        # Without "instances" old versions tell the size of one cache; the sum is then not known.
+        if match and size and size[3]:
+            caches[match[1]] = round(float(size[1]) * 1024 ** " KMG".index(size[2]))
     notes.say("cache_bytes", caches or None, source)
 
 

@@ -170,7 +170,8 @@ def _values(path: str) -> dict[str, Any]:
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY) as key:
             for number in range(winreg.QueryInfoKey(key)[1]):
                 name, value, kind = winreg.EnumValue(key, number)
-                if (kind == 11 and isinstance(value, bytes)) or (isinstance(value, bytes) and name == "HardwareInformation.qwMemorySize" and len(value) == 8):  # REG_QWORD of some drivers
+                # A number of 64 bits; some drivers write its bytes as REG_BINARY.
+                if isinstance(value, bytes) and (kind == 11 or name.endswith("qwMemorySize")) and len(value) == 8:
                     value = int.from_bytes(value, "little")
                 found[name] = value
     except OSError:
