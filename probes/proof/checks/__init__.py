@@ -21,8 +21,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """The facts that stand at the top of a check file.
 
     `packages`: requirements it needs in its environment (none: it runs in the program's own). `platforms`: sys.platform
-    words it runs on (empty: all). `needs`: nvidia, fork, compiler. `pythons`: versions it was tried on, best first.
-    `reason`: why it cannot run anywhere we know of, for checks that only a recorded failure stands for.
+    words it runs on (empty: all). `needs`: nvidia, compiler, shared_python. `pythons`: the versions it was tried on, best
+    first. `remove`: packages that come along and break at import beside this torch. `on_request`: long or heavy.
     """
 
     id: str
@@ -101,8 +101,6 @@ def runs_here(check: Check, machine: MachineProfile | None) -> tuple[bool, Text]
             return False, Text(
                 "Needs an NVIDIA GPU that works; none was found.", "需要可用的 NVIDIA GPU；本机没有找到。"
             )
-    if "nowhere" in check.needs:
-        return False, check.limits
     if "compiler" in check.needs:
         import shutil
 
