@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a wide character counts twice
 """From machine and answers to advice: one framework assessed, or the stack that fits a scenario best."""
 
 from __future__ import annotations
@@ -160,14 +159,16 @@ def precision(solution: Solution, situation: Situation) -> list[Verdict]:
         if explicit and wanted == "bf16" and have < (8, 0):
             found.append(Verdict(
                 code="accel.no_bf16", outcome="unmet", subject=name, evidence=proof,
-                because=Text(f"{name} ({card.target}) has no bf16 arithmetic; it begins with 8.0.", f"{name}（{card.target}）没有 bf16 运算单元，8.0 起才有。"),
+                because=Text(f"{name} ({card.target}) has no bf16 arithmetic; it begins with 8.0.",
+                             f"{name}（{card.target}）没有 bf16 运算单元，8.0 起才有。"),
                 remedies=(remedy("enable_setting", {"setting": "fp16 (training.precision: fp16)"}),),
             ))  # fmt: skip
         fp8 = (explicit and wanted == "fp8") or answers.serving.weight_format in ("fp8", "nvfp4")
         if fp8 and have < (8, 9):
             found.append(Verdict(
                 code="accel.no_fp8", outcome="unmet", subject=name, evidence=proof,
-                because=Text(f"{name} ({card.target}) has no fp8 arithmetic; it begins with 8.9.", f"{name}（{card.target}）没有 fp8 运算单元，8.9 起才有。"),
+                because=Text(f"{name} ({card.target}) has no fp8 arithmetic; it begins with 8.9.",
+                             f"{name}（{card.target}）没有 fp8 运算单元，8.9 起才有。"),
                 remedies=(remedy("enable_setting", {"setting": "bf16 or int8 weights"}), remedy("quantize", {"bits": "8"})),
             ))  # fmt: skip
     return found[:1]
@@ -184,7 +185,8 @@ def estimate(catalog: Catalog, framework: Framework, solution: Solution, situati
     if answers.model.params is None and answers.model.layers is None and answers.model.name is None:
         return None
     work = {word for part in solution.parts if part.role != "tracking" for word in part.framework.does}
-    if not MODEL_WORK & (work | set(framework.does)) or (solution.fit == "unsuitable" and not solution.route.cards and situation.machine.accelerators):
+    nowhere = solution.fit == "unsuitable" and not solution.route.cards and bool(situation.machine.accelerators)
+    if nowhere or not MODEL_WORK & (work | set(framework.does)):
         return None
     key = ("memory", solution.route.places, solution.route.device == "cpu")
     if key in situation.memo:

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a wide character counts twice
 """What would change the advice: it is worked out again with one fact or answer changed, and what that unlocks is told."""
 
 from __future__ import annotations
@@ -172,7 +171,8 @@ def _system(machine: MachineProfile, answers: Answers) -> Iterator[Trial]:
         )  # fmt: skip
         fresh = msgspec.structs.replace(machine, system=linux, pythons=_ubuntu_python(system.arch))
         yield Trial("system.container", "ubuntu:24.04",
-                    Text("Inside a container with a newer system (ubuntu:24.04):", "如果使用较新系统的容器（ubuntu:24.04）："), fresh, answers)  # fmt: skip
+                    Text("Inside a container with a newer system (ubuntu:24.04):", "如果使用较新系统的容器（ubuntu:24.04）："),
+                    fresh, answers)  # fmt: skip
 
 
 def _ubuntu_python(arch: str | None) -> tuple[Any, ...]:
@@ -185,7 +185,8 @@ def _python(machine: MachineProfile, answers: Answers, before: Recommendation) -
     """The Python that has the most wheels, where it is not here and something is not ready for want of it."""
     if machine.pythons is None:
         return
-    wanting = [a for a in (before.chosen, *before.others) if a and any(v.subject == "Python" and v.outcome == "unmet" for v in a.verdicts)]
+    every = (before.chosen, *before.others)
+    wanting = [a for a in every if a and any(v.subject == "Python" and v.outcome == "unmet" for v in a.verdicts)]
     if not wanting:
         return
     best = pythons.PREFERRED[0]

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a wide character counts twice
 """From a chosen stack to an install plan: exact pins, one index for each, variables, and steps for what is no package."""
 
 from __future__ import annotations
@@ -193,7 +192,8 @@ def _notes(solution: Solution, answers: Answers, machine: MachineProfile) -> lis
     count = sum(card.count for card in solution.route.cards)
     if without_peer_access(solution):
         found.append(Text(
-            "GeForce RTX 40 and 50 cards have no peer-to-peer (P2P) access and no NVLink: they exchange data through the computer's memory, so set NCCL_P2P_DISABLE=1 if NCCL hangs.",
+            "GeForce RTX 40 and 50 cards have no peer-to-peer (P2P) access and no NVLink: they exchange data through the "
+            "computer's memory, so set NCCL_P2P_DISABLE=1 if NCCL hangs.",
             "GeForce RTX 40、50 系列没有点对点（P2P）访问和 NVLink，数据经由内存交换；NCCL 卡住时请设置 NCCL_P2P_DISABLE=1。",
         ))  # fmt: skip
     if count > 1 and machine.system.container:
@@ -206,8 +206,6 @@ def _notes(solution: Solution, answers: Answers, machine: MachineProfile) -> lis
             "huggingface.co cannot be reached from here: HF_ENDPOINT names a mirror; ModelScope (modelscope.cn) holds most models as well.",
             "此处无法访问 huggingface.co：HF_ENDPOINT 指向镜像站；大多数模型也可以从魔搭 ModelScope（modelscope.cn）下载。",
         ))  # fmt: skip
-    if any(isinstance(step, dict) for part in solution.parts if part.build for step in part.build.steps) and answers.tools.packages == "docker" and count > 1:
-        found.append(Text("Start the container with --ipc=host.", "启动容器时请加 --ipc=host。"))
     return found
 
 
