@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from knowledge.documents import BadInput
 from knowledge.sizing.description import ModelDescription
+from knowledge.text import Text
 
 # Bits per weight over a whole file, from the table of llama.cpp's quantize tool (Llama 3.1 8B; the share of the
 # embedding moves it by a few per cent between models). https://github.com/ggml-org/llama.cpp tools/quantize, 2026-11.
@@ -55,13 +56,19 @@ def named(weight_format: str | None, weight_bits: int | None) -> str:
         if word.upper() in GGUF_BITS:
             return f"gguf:{word.upper()}"
         known = ", ".join([*FULL_BITS, *LINEAR_BITS, "gguf:Q4_K_M"])
-        raise BadInput(f"key `serving.weight_format`: found {word[:40]!r}; known are {known}.")
+        raise BadInput(Text(
+            f"key `serving.weight_format`: found {word[:40]!r}; known are {known}.",
+            f"键 `serving.weight_format`：读到 {word[:40]!r}；已知的有 {known}。",
+        ))  # fmt: skip
     if weight_bits is None:
         return "bf16"
     if weight_bits not in NAME_BY_BITS:
         if 1 <= weight_bits <= 8:
             return {1: "int2", 5: "gguf:Q5_K_M", 6: "gguf:Q6_K", 7: "gguf:Q8_0"}[weight_bits]
-        raise BadInput(f"key `serving.weight_bits`: found {weight_bits}; allowed are 2, 3, 4, 5, 6, 8, 16 and 32.")
+        raise BadInput(Text(
+            f"key `serving.weight_bits`: found {weight_bits}; allowed are 2, 3, 4, 5, 6, 8, 16 and 32.",
+            f"键 `serving.weight_bits`：读到 {weight_bits}；允许 2、3、4、5、6、8、16 和 32。",
+        ))  # fmt: skip
     return NAME_BY_BITS[weight_bits]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from knowledge.documents import BadInput
+from knowledge.text import Text
 
 # Meaning: names that configurations use for it, and the most that is believed.
 NAMES: dict[str, tuple[tuple[str, ...], int]] = {
@@ -50,7 +51,10 @@ def checked(name: str, value: Any, most: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise BadInput(f"model configuration: key `{name}`: found {repr(value)[:60]}, allowed are 1 to {most}.")
+        raise BadInput(Text(
+            f"model configuration: key `{name}`: found {repr(value)[:60]}, allowed are 1 to {most}.",
+            f"模型配置：键 `{name}`：读到 {repr(value)[:60]}，允许 1 到 {most}。",
+        ))  # fmt: skip
     return value
 
 
@@ -63,5 +67,8 @@ def required(config: Mapping[str, Any], meaning: str) -> int:
     found = number(config, meaning)
     if found is None:
         names = ", ".join(NAMES[meaning][0])
-        raise BadInput(f"model configuration: none of the keys {names} is there; no transformer is described.")
+        raise BadInput(Text(
+            f"model configuration: none of the keys {names} is there; no transformer is described.",
+            f"模型配置：没有 {names} 中的任何一个键，描述的不是 Transformer 模型。",
+        ))  # fmt: skip
     return found

@@ -42,7 +42,10 @@ def positive(name: str, value: int | None) -> int | None:
     if value is None:
         return None
     if not 1 <= value <= LIMITS[name]:
-        raise BadInput(f"key `model.{name}`: found {value!r}, allowed are 1 to {LIMITS[name]}.")
+        raise BadInput(Text(
+            f"key `model.{name}`: found {value!r}, allowed are 1 to {LIMITS[name]}.",
+            f"键 `model.{name}`：读到 {value!r}，允许 1 到 {LIMITS[name]}。",
+        ))  # fmt: skip
     return value
 
 

@@ -145,7 +145,10 @@ def resolve(
                                   f"上下文：未说明，按 {context} 个词元计算。"))  # fmt: skip
     concurrency = _number("serving.concurrency", serving.concurrency) or 1
     if context * concurrency > LIMIT_TOKENS or sequence * batch > LIMIT_TOKENS:
-        raise BadInput(f"Length times batch is more than {LIMIT_TOKENS} tokens at once, which no machine holds.")
+        raise BadInput(Text(
+            f"Length times batch is more than {LIMIT_TOKENS} tokens at once, which no machine holds.",
+            f"长度乘以批量超过 {LIMIT_TOKENS} 个词元，没有机器能容纳。",
+        ))  # fmt: skip
     stated = serving.weight_format is not None or serving.weight_bits is not None
     weight_format, guessed = formats.chosen(serving.weight_format, serving.weight_bits)
     if guessed:
@@ -161,7 +164,10 @@ def resolve(
                               f"权重：{weight_format}，按发布时的格式计算。"))  # fmt: skip
     kv_bits = 16 if serving.kv_bits is None else serving.kv_bits
     if not 2 <= kv_bits <= 32:
-        raise BadInput(f"key `serving.kv_bits`: found {kv_bits}, allowed are 2 to 32.")
+        raise BadInput(Text(
+            f"key `serving.kv_bits`: found {kv_bits}, allowed are 2 to 32.",
+            f"键 `serving.kv_bits`：读到 {kv_bits}，允许 2 到 32。",
+        ))  # fmt: skip
     reference = answers.scenario == "reinforcement-learning" and method == "full" and model.vocab > 0
     if reference:
         notes.append(_assumed("training.reference", "true", "A frozen copy of the model stands beside the trained one, "
@@ -193,7 +199,10 @@ def _serves(answers: Answers) -> bool:
 
 def _number(name: str, value: int | None) -> int | None:
     if value is not None and not 1 <= value <= LIMIT_TOKENS:
-        raise BadInput(f"key `{name}`: found {value}, allowed are 1 to {LIMIT_TOKENS}.")
+        raise BadInput(Text(
+            f"key `{name}`: found {value}, allowed are 1 to {LIMIT_TOKENS}.",
+            f"键 `{name}`：读到 {value}，允许 1 到 {LIMIT_TOKENS}。",
+        ))  # fmt: skip
     return value
 
 

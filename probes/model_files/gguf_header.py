@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from knowledge.documents import BadInput
+from knowledge.text import Text
 from probes.model_files.cursor import LIMIT_STRINGS, Cursor
 from probes.model_files.reading import LIMIT_PARAMETERS, LIMIT_TENSORS, ModelFileReading
 
@@ -44,7 +45,10 @@ def header(place: Path) -> ModelFileReading:
         tensors, keys = at.number("Q"), at.number("Q")
         # The smallest entries: a tensor takes 24 bytes and more, a key 13.
         if tensors > LIMIT_TENSORS or tensors * 24 > size:
-            raise BadInput(f"{place}: says that it holds {tensors} tensors, which its {size} bytes cannot.")
+            raise BadInput(Text(
+                f"{place}: says that it holds {tensors} tensors, which its {size} bytes cannot.",
+                f"{place}：声称含有 {tensors} 个张量，而文件只有 {size} 字节，不可能容纳。",
+            ))  # fmt: skip
         if keys > LIMIT_KEYS or keys * 13 > size:
             raise BadInput(f"{place}: says that it holds {keys} keys, which no model has.")
         metadata: dict[str, Any] = {}
@@ -72,7 +76,10 @@ def header(place: Path) -> ModelFileReading:
             count += number
             types[str(kind)] = types.get(str(kind), 0) + number
         if weights > size and not metadata.get("split.count"):
-            raise BadInput(f"{place}: its tensors need {weights} bytes, but the file has {size}; it is cut short.")
+            raise BadInput(Text(
+                f"{place}: its tensors need {weights} bytes, but the file has {size}; it is cut short.",
+                f"{place}：张量需要 {weights} 字节，而文件只有 {size} 字节，文件不完整。",
+            ))  # fmt: skip
     file_type = metadata.get("general.file_type")
     if isinstance(file_type, int) and file_type in GGUF_FILE_TYPES:
         metadata["stackfit.format"] = GGUF_FILE_TYPES[file_type]

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from knowledge.documents import LIMIT_DEPTH, BadInput
+from knowledge.text import Text
 
 CONFIG_LIMIT_BYTES = 2_000_000
 LIMIT_CONTAINERS = 50_000  # lists and mappings; the largest real configuration has a few thousand
@@ -17,7 +18,10 @@ def whole(place: Path, limit: int) -> bytes:
     """The bytes of PLACE. Raises BadInput where there are more than LIMIT."""
     size = place.stat().st_size
     if size > limit:
-        raise BadInput(f"{place}: is {size / 1e6:.0f} MB; such a file is at most {limit // 1_000_000} MB.")
+        raise BadInput(Text(
+            f"{place}: is {size / 1e6:.0f} MB; such a file is at most {limit // 1_000_000} MB.",
+            f"{place}：大小为 {size / 1e6:.0f} MB；这类文件最大 {limit // 1_000_000} MB。",
+        ))  # fmt: skip
     return place.read_bytes()
 
 
@@ -29,11 +33,15 @@ def config(place: Path) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{place}: is not JSON: {str(error)[:120]}.") from None
+        why = str(error)[:120]
+        raise BadInput(Text(f"{place}: is not JSON: {why}.", f"{place}：不是 JSON：{why}。")) from None
     except RecursionError:
         raise BadInput(f"{place}: is nested deeper than any configuration ({LIMIT_DEPTH} levels).") from None
     if not isinstance(value, dict):
-        raise BadInput(f"{place}: expected a mapping of keys, found {type(value).__name__}.")
+        raise BadInput(Text(
+            f"{place}: expected a mapping of keys, found {type(value).__name__}.",
+            f"{place}：应为键值映射，读到的是 {type(value).__name__}。",
+        ))  # fmt: skip
     stack: list[tuple[Any, int]] = [(value, 0)]
     while stack:
         item, depth = stack.pop()

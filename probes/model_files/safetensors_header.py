@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from knowledge.documents import BadInput
+from knowledge.text import Text
 from probes.model_files.json_config import beside, whole
 from probes.model_files.reading import LIMIT_PARAMETERS, LIMIT_TENSORS, ModelFileReading
 
@@ -46,7 +47,10 @@ def index(place: Path) -> ModelFileReading:
             raise BadInput(f"{place}: names the file {name[:60]!r}, which is not a plain name in its own folder.")
     missing = [name for name in names if not (place.parent / name).is_file()]
     if missing:
-        raise BadInput(f"{place}: {len(missing)} of its {len(names)} files are not there, such as {missing[0][:60]}.")
+        raise BadInput(Text(
+            f"{place}: {len(missing)} of its {len(names)} files are not there, such as {missing[0][:60]}.",
+            f"{place}：{len(names)} 个文件中缺少 {len(missing)} 个，例如 {missing[0][:60]}。",
+        ))  # fmt: skip
     return headers([place.parent / name for name in names], place)
 
 
@@ -61,7 +65,10 @@ def headers(files: list[Path], named: Path) -> ModelFileReading:
             start = stream.read(8)
             (header,) = struct.unpack("<Q", start) if len(start) == 8 else (0,)
             if not 2 <= header <= length - 8:
-                raise BadInput(f"{file}: its header is said to be {header} bytes, but the file has {length}.")
+                raise BadInput(Text(
+                    f"{file}: its header is said to be {header} bytes, but the file has {length}.",
+                    f"{file}：文件头声称有 {header} 字节，而文件只有 {length} 字节。",
+                ))  # fmt: skip
             read_bytes += header
             if header > HEADER_LIMIT_BYTES or read_bytes > 4 * HEADER_LIMIT_BYTES:
                 most = HEADER_LIMIT_BYTES // 10**6
