@@ -174,7 +174,7 @@ def resolve(options: argparse.Namespace) -> int:
     work = progress(options)
     machine = machine_of(options, work)
     chosen = _assessment(options, knowledge, machine)
-    found = session.resolve(chosen, machine, client=options.client, progress=work)
+    found = session.resolve(chosen, machine, client=options.client, python=options.python, progress=work)
     if options.lock and found.lock:
         session.write_whole(Path(options.lock), found.lock.encode())
     show(options, found, cli_text.resolved)
@@ -272,6 +272,8 @@ def report(options: argparse.Namespace) -> int:
     if options.smoke or options.verify:
         only_here(options, "--smoke and --verify can only speak of the computer they run on")
     work = progress(options)
+    if options.compare:
+        return _fleet_report(options, knowledge, answers, work)
     machine = machine_of(options, work)
     value = _report(options, knowledge, machine, answers, work, options.smoke, options.verify, options.title)
     path = session.write_report(value, options.out, options.lang)
@@ -291,9 +293,33 @@ def _report(
         session.smoke(check, machine, session.folders(), progress=work, assessment=None) for check in smoke_checks
     )
     findings = session.doctor(knowledge, machine)
-    return session.report(
-        machine, answers, found, findings, resolved=resolved, smoke_results=results, title=title
+    policy = policy_of(options, knowledge)
+    against = tuple(
+        session.assess(knowledge, machine, name, answers, policy=policy) for name in getattr(options, "against", ())
     )
+    return session.report(
+        machine, answers, found, findings, resolved=resolved, smoke_results=results, title=title, knowledge=knowledge,
+        policy=policy, compared=session.plain_assessments(against),
+    )  # fmt: skip
+
+
+def _fleet_report(options: argparse.Namespace, knowledge: Any, answers: Answers, work: Progress) -> int:
+    """The machines of --compare side by side; the first readable one is the machine of the document."""
+    from advisor_gui import fleet as use_case
+
+    if options.machine or options.smoke or options.verify or options.against:
+        raise BadInput("stackfit report --compare takes no --machine, --smoke, --verify or --against: it is about many machines.")
+    places = use_case.files(options.compare)
+    found = use_case.examine(knowledge, places, answers, work)
+    first = next((place for place, row in zip(places, found.rows, strict=True) if row.fault is None), None)
+    if first is None:
+        raise BadInput(f"{', '.join(str(p) for p in places)}: none of them could be read. {found.rows[0].fault}")
+    machine = session.open_machine(str(first))
+    advice = session.recommend(knowledge, machine, answers)
+    value = session.report(machine, answers, advice, title=options.title, knowledge=knowledge, machines=found)
+    path = session.write_report(value, options.out, options.lang)
+    show(options, {"schema": 1, "file": str(path)}, lambda v, _: print(v["file"]))
+    return OK
 
 
 def go(options: argparse.Namespace) -> int:
@@ -324,16 +350,17 @@ def go(options: argparse.Namespace) -> int:
 
 
 def starter(options: argparse.Namespace) -> int:
-    from advisor_gui import starter as generator
-
     answers = answers_of(options)
     knowledge = session.catalog(session.folders())
     work = progress(options)
     machine = machine_of(options, work)
     found = session.recommend(knowledge, machine, answers, policy=policy_of(options, knowledge))
-    if found.chosen is None:
-        raise session.CouldNot("No framework of this scenario fits this machine; `stackfit advise` says why.")
-    written = generator.write(found, answers, machine, Path(options.out), options.lang)
+    lock = None
+    if options.lock and found.chosen is not None:
+        lock = session.resolve(found.chosen, machine, progress=work).lock
+        if lock is None:
+            raise session.CouldNot("The resolver gave no lock for this plan; `stackfit resolve` says why. Without --lock the starter is written.")
+    written = session.write_starter(found, answers, machine, Path(options.out), options.lang, lock=lock)
     show(
         options, {"schema": 1, "folder": options.out, "files": [str(w) for w in written]},
         lambda v, _: print("\n".join(v["files"])),

@@ -19,6 +19,7 @@ from knowledge.text import Text, plain
 from probes.progress import Progress
 
 if TYPE_CHECKING:
+    from advisor_gui.fleet import Fleet
     from advisor_gui.report.value import Report
     from knowledge.catalog import Catalog
     from knowledge.plan import CheckInfo, PackageSettings, ResolveResult, SmokeResult
@@ -271,6 +272,13 @@ def assess(
     return AssessmentAnswer(**fields)
 
 
+def plain_assessments(found: Sequence[Assessment]) -> tuple[Assessment, ...]:
+    """FOUND without what `stackfit assess` says beside the assessment."""
+    from knowledge.verdicts import Assessment
+
+    return tuple(Assessment(**{name: getattr(a, name) for name in Assessment.__struct_fields__}) for a in found)
+
+
 def assess_all(
     knowledge: Catalog, machine: MachineProfile, answers: Answers, progress: Progress
 ) -> dict[str, Assessment]:
@@ -364,15 +372,27 @@ def package_settings(progress: Progress | None = None) -> PackageSettings:
     return package_index.settings(local_host(progress))
 
 
-def resolve(assessment: Assessment, machine: MachineProfile, *, client: str = "uv", progress: Progress) -> ResolveResult:
-    """Ask the resolver, with this user's own settings, whether the plan installs here."""
+def resolve(
+    assessment: Assessment,
+    machine: MachineProfile,
+    *,
+    client: str = "uv",
+    python: str | None = None,
+    progress: Progress,
+) -> ResolveResult:
+    """Ask the resolver, with this user's own settings, whether the plan installs here.
+
+    PYTHON: an environment that it would go into; the answer then says what that would lose. Raises BadInput, CouldNot.
+    """
     from probes.proof import resolve as resolver
 
     if assessment.install is None or not assessment.install.packages:
         raise CouldNot(f"{assessment.framework}: the plan holds no Python package, so there is nothing to resolve.")
+    into = (with_python(machine, python).pythons or (None,))[0] if python is not None else None
     return resolver.resolve(
-        assessment.install, package_settings(progress), client=client, machine=machine, progress=progress
-    )
+        assessment.install, package_settings(progress), client=client, machine=machine, progress=progress,
+        python_path=into.path if into is not None else None, existing=into.packages if into is not None else None,
+    )  # fmt: skip
 
 
 def checks(machine: MachineProfile) -> tuple[CheckInfo, ...]:
@@ -466,21 +486,36 @@ def report(
     resolved: ResolveResult | None = None,
     smoke_results: tuple[SmokeResult, ...] = (),
     title: str | None = None,
+    knowledge: Catalog | None = None,
+    policy: Policy | None = None,
+    compared: tuple[Assessment, ...] = (),
+    machines: Fleet | None = None,
 ) -> Report:
-    from advisor_gui.report.value import Report
+    """One value for every report format. It carries the catalogue's words for the ids in it, so it stands alone.
 
-    return Report(
+    COMPARED stands beside the recommended stack; MACHINES makes it a report on many machines, MACHINE being the first.
+    """
+    from advisor_gui.report import naming, privacy
+    from advisor_gui.report.value import Report
+    from knowledge import devices
+
+    knowledge = knowledge or catalog(folders())
+    value = Report(
         title=title,
         created=now(),
         program_version=version(),
         knowledge_checked=recommendation.knowledge_checked,
-        machine=machine,
+        machine=devices.complete(knowledge, machine),
         answers=answers,
         recommendation=recommendation,
         findings=findings,
         resolve=resolved,
         smoke=smoke_results,
+        policy=naming.policy_note(policy) if policy is not None else None,
+        compared=compared,
+        fleet=machines,
     )
+    return privacy.shown(naming.with_words(value, knowledge), privacy.own_words())
 
 
 def write_report(value: Report, out: str, language: str) -> Path:
@@ -501,9 +536,12 @@ def report_pages(value: Report, language: str) -> tuple[bytes, ...]:
 
 
 def write_starter(
-    found: Recommendation, answers: Answers, machine: MachineProfile, folder: Path, language: str
+    found: Recommendation, answers: Answers, machine: MachineProfile, folder: Path, language: str, *, lock: str | None = None
 ) -> tuple[Path, ...]:
-    """A starter project for the chosen stack in FOLDER. Raises CouldNot where nothing was chosen or writing fails."""
+    """A starter project for the chosen stack in FOLDER, with LOCK (hashes) where it was resolved.
+
+    Raises CouldNot where nothing was chosen or writing fails.
+    """
     from advisor_gui import starter
 
     if found.chosen is None:
@@ -512,7 +550,7 @@ def write_starter(
             "此场景下没有适合这台电脑的框架，因此无法生成起步项目。",
         ))  # fmt: skip
     try:
-        return tuple(starter.write(found, answers, machine, folder, language))
+        return tuple(starter.write(found, answers, machine, folder, language, lock))
     except OSError as error:
         raise CouldNot(f"{folder}: cannot be written: {error.strerror or error}.") from None
 
