@@ -50,11 +50,11 @@ def assess(
     """One framework (id, alias or name) on MACHINE, no scenario needed. Raises UnknownName."""
     if policy is not None:
         catalog = policies.applied(catalog, policy)
-    name = ranking.known(catalog, framework)
+    name = situations.known(catalog, framework)
     if name is None:
         raise UnknownName(f"{framework!r} is not in the catalogue")
     machine = situations.completed(catalog, machine)
-    situation = Situation(machine, answers)
+    situation = Situation(machine, situations.named(catalog, answers))
     situation.approved = policy.approved if policy is not None else {}
     item = catalog.frameworks[name]
     solution = solve(catalog, item, situation)
@@ -240,7 +240,7 @@ def advise(
     if scenario is None:
         raise UnknownName(f"the scenario {answers.scenario!r} is not in the catalogue")
     machine = situations.completed(catalog, machine)
-    answers, defaulted = situations.with_defaults(answers, scenario.defaults)
+    answers, defaulted = situations.with_defaults(situations.named(catalog, answers), scenario.defaults)
     situation = Situation(machine, answers)
     situation.approved = policy.approved if policy is not None else {}
     situation.memo["defaulted"] = defaulted
@@ -298,7 +298,7 @@ def candidates(catalog: Catalog, scenario: Scenario, situation: Situation) -> li
         framework = catalog.frameworks.get(candidate.framework)
         if framework is not None and candidate.framework not in found and holds(candidate.when, situation):
             found[candidate.framework] = (framework, candidate.because)
-    asked = ranking.known(catalog, situation.answers.framework) if situation.answers.framework else None
+    asked = situations.known(catalog, situation.answers.framework) if situation.answers.framework else None
     if asked is not None and asked not in found:
         found[asked] = (catalog.frameworks[asked], Text("You asked for it.", "这是你指定的框架。"))
     return list(found.values())

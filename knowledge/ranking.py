@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from knowledge.catalog import Catalog, Preference, Scenario
+from knowledge.catalog import Preference, Scenario
 from knowledge.compatibility import FITS, integrated
 from knowledge.pairs import Solution
 from knowledge.predicates import Situation, holds
@@ -54,15 +54,3 @@ def idle(solution: Solution, situation: Situation) -> bool:
 # Devices that are not this machine: its own card says nothing about them.
 ELSEWHERE = frozenset({"android", "ios", "embedded-linux", "browser", "windows", "macos", "microcontroller"})
 COMPUTES = frozenset({"core", "high-level", "finetuning", "distribution", "kernels", "runtime", "server"})
-
-
-def known(catalog: Catalog, name: str) -> str | None:
-    """The id of the framework called NAME (id, alias or name, in any case), or None."""
-    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
-    if wanted in catalog.frameworks:
-        return wanted
-    for framework in catalog.frameworks.values():
-        for word in (framework.name, *framework.aliases):
-            if word.lower().replace("_", "-").replace(" ", "-") == wanted:
-                return framework.id
-    return None

@@ -25,6 +25,28 @@ def capability_of(card: Accelerator) -> tuple[int, int] | None:
     return capability(card.target) if card.vendor == "nvidia" else None
 
 
+def known(catalog: Catalog, name: str) -> str | None:
+    """The id of the framework called NAME (id, alias or name, in any case), or None."""
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    if wanted in catalog.frameworks:
+        return wanted
+    for framework in catalog.frameworks.values():
+        for word in (framework.name, *framework.aliases):
+            if word.lower().replace("_", "-").replace(" ", "-") == wanted:
+                return framework.id
+    return None
+
+
+def named(catalog: Catalog, answers: Answers) -> Answers:
+    """ANSWERS with frameworks by their ids, however they were written; a name that is not known stays as it is."""
+    if answers.framework is not None:
+        answers = msgspec.structs.replace(answers, framework=known(catalog, answers.framework) or answers.framework)
+    if answers.team.existing:
+        existing = tuple(known(catalog, name) or name for name in answers.team.existing)
+        answers = msgspec.structs.replace(answers, team=msgspec.structs.replace(answers.team, existing=existing))
+    return answers
+
+
 def with_defaults(answers: Answers, defaults: dict[str, Any]) -> tuple[Answers, frozenset[str]]:
     """ANSWERS with DEFAULTS (dotted keys) where nothing was answered, and the keys that were filled in."""
     filled = set()

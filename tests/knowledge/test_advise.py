@@ -181,6 +181,13 @@ def test_aliases_in_any_spelling():
     assert assess(machine(), "ONNX Runtime").framework == "onnxruntime"
 
 
+def test_frameworks_in_the_answers_may_be_written_as_people_do():
+    found = advise.advise(CATALOG, machine(card()), Answers(framework="Torch", team=Team(existing=("TF",))), today=TODAY)
+    assert found.chosen.framework == "pytorch"
+    keras = next(item for item in found.others if item.framework == "keras")
+    assert {c.framework for c in keras.stack.components} == {"keras", "tensorflow"}
+
+
 POLICY = """
 schema: 1
 name: Example team
