@@ -16,9 +16,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from knowledge.documents import BadInput
-from knowledge.plan import LockedPackage, PackageSettings, PlannedPackage
+from knowledge.plan import InstallPlan, LockedPackage, PackageSettings, PlannedPackage, Replaced
 from probes import child
-from probes.progress import Cancelled
+from probes.progress import Cancelled, Progress
 from probes.proof import refusal, uv
 from probes.proof.interpreters import Interpreter
 
@@ -142,6 +142,28 @@ def _size_on_disk(place: str) -> int | None:
     parsed = urlparse(place)
     path = Path(unquote(parsed.path)) if parsed.scheme == "file" else Path(place)
     return path.stat().st_size if place and parsed.scheme in ("", "file") and path.is_file() else None
+
+
+def changes(
+    plan: InstallPlan, settings: PackageSettings, python_path: str, progress: Progress
+) -> tuple[Replaced, ...] | None:
+    """What installing PLAN would take away in the environment of PYTHON_PATH (uv's dry run, which keeps what still fits).
+
+    None where uv could not say.
+    """
+    words = ["pip", "install", "--dry-run", "--python", python_path, *uv.arguments(settings)]
+    for url in dict.fromkeys(p.index_url for p in plan.packages if p.index_url):
+        words += ["--index", url, "--index-strategy", "unsafe-best-match"]
+    words += [str(checked(p.requirement)) for p in plan.packages]
+    done = uv.run(words, settings, cancelled=progress.cancelled)
+    if done.ended == "cancelled":
+        raise Cancelled
+    if done.rc != 0:
+        return None
+    signs = re.findall(r"(?m)^ ([-+~]) ([A-Za-z0-9._-]+)==(\S+)", done.stderr)
+    gone = {canonicalize_name(name): version for sign, name, version in signs if sign == "-"}
+    come = {canonicalize_name(name): version for sign, name, version in signs if sign == "+"}
+    return tuple(Replaced(name=n, version=v, becomes=come.get(n)) for n, v in sorted(gone.items()))
 
 
 def ask_pip(

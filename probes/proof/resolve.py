@@ -70,12 +70,14 @@ def resolve(
     except uv.NoUv as error:
         return _not_asked(client, Text(f"uv is missing: {error}", f"缺少 uv：{error}"))
     if existing is not None and result.outcome == "verified":
-        result = msgspec.structs.replace(result, replaced=replaced(existing, result.packages))
+        changes = asking.changes(result.plan or plan, settings, python_path, progress) if python_path else None
+        lost = replaced(existing, result.packages) if changes is None else changes
+        result = msgspec.structs.replace(result, replaced=lost)
     return result
 
 
 def replaced(existing: Iterable[Package], packages: Iterable[LockedPackage]) -> tuple[Replaced, ...]:
-    """Packages of an environment whose version the plan would change."""
+    """Packages of an environment whose version the whole resolved set would change, where only its list is known."""
     new = {canonicalize_name(p.name): p.version for p in packages}
     lost = []
     for package in existing:

@@ -267,6 +267,12 @@ def python_in(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+def forget_bytecode(environment: Environment) -> None:
+    """Delete the compiled modules of ENVIRONMENT; Python makes them again. A disk that was full leaves broken ones."""
+    for folder in Path(environment.path, "venv").rglob("__pycache__"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def disk_usage(folder: Path) -> int:
     """Bytes of all files below FOLDER, a file with several hard links counted once."""
     total = 0

@@ -90,15 +90,22 @@ def _in_clean_environment(
     if isinstance(built, _NotBuilt):
         return _result(known, "not_built", built.because, findings=built.findings, log_tail=built.log_tail)
     resolved, environment = built
-    progress.step(Text("Running the check", "正在运行检查"), None)
-    result = harness.run_check(
-        known,
-        environment.python,
-        progress=progress,
-        limits=limits,
-        variables={**wanted.environment, **known.environment},
-        caches=str(Path(environment.path) / "compiled"),
-    )
+
+    def run() -> SmokeResult:
+        progress.step(Text("Running the check", "正在运行检查"), None)
+        return harness.run_check(
+            known,
+            environment.python,
+            progress=progress,
+            limits=limits,
+            variables={**wanted.environment, **known.environment},
+            caches=str(Path(environment.path) / "compiled"),
+        )
+
+    result = run()
+    if result.outcome == "failed" and "marshal data too short" in result.because.en:
+        sandbox.forget_bytecode(environment)
+        result = run()
     findings = (*resolved.findings, *result.findings)
     if resolved.fallback:
         findings = (

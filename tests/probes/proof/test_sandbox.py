@@ -14,10 +14,11 @@ import pytest
 import tiny_wheels as wheels
 
 from knowledge.documents import BadInput
-from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage
+from knowledge.facts import Package
+from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage, SmokeResult
 from probes import child
 from probes.progress import Cancelled, Progress
-from probes.proof import lock, resolve, sandbox, uv
+from probes.proof import checks, lock, resolve, sandbox, smoke, uv
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX processes")
 
@@ -194,3 +195,33 @@ def test_downloads_are_shown_with_a_share() -> None:
     for line in ("Downloading torch (95.4MiB)", "noise", " Downloaded torch", " Downloaded unknown"):
         watch.line(line)
     assert steps == [("Downloading: 100 / 200 MB", pytest.approx(0.45, abs=0.01))]
+
+
+def test_what_an_environment_would_lose_is_what_uv_would_replace(
+    tmp_path: Path, settings: PackageSettings, locked: str
+) -> None:
+    made = sandbox.Sandboxes(tmp_path / "e").ensure(locked, sys.executable, settings)
+    wheels.make(tmp_path / "w", "core", "3.0", needs=("part",))
+    wheels.make(tmp_path / "w", "part", "9.9")  # newer, but the environment's one still fits: it stays
+    plan = InstallPlan(packages=(PlannedPackage(name="core", requirement="core==3.0", index_id="pypi"),))
+    existing = (Package(name="core", version="2.0"), Package(name="part", version="1.5"))
+    result = resolve.resolve(plan, settings, python_path=made.python, existing=existing)
+    assert [(r.name, r.version, r.becomes) for r in result.replaced] == [("core", "2.0", "3.0")]
+
+
+def test_a_whole_smoke_test_and_bytecode_that_a_full_disk_broke(
+    tmp_path: Path, settings: PackageSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = checks.read(Path(__file__).with_name("bad_checks") / "imports_core.py")
+    monkeypatch.setattr(checks, "find", lambda _: check)
+
+    def once() -> SmokeResult:
+        return smoke.smoke("core", machine=None, settings=settings, folder=tmp_path / "e")
+
+    first = once()
+    assert first.outcome == "passed" and first.because.en == "Got 2.0.", first
+    assert first.pins == ("core==2.0", "part==1.5") and first.plan_hash and first.install_s
+    compiled = next((tmp_path / "e").glob("*/venv/lib/*/site-packages/core/__pycache__/*.pyc"))
+    compiled.write_bytes(compiled.read_bytes()[:40])
+    again = once()
+    assert again.outcome == "passed" and again.install_s == 0
