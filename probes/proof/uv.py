@@ -30,9 +30,14 @@ class NoUv(Exception):
 
 def find() -> str:
     """The uv program of the `uv` package, or beside a packaged program. Raises NoUv."""
-    beside = Path(sys.executable).parent / ("uv.exe" if os.name == "nt" else "uv")
-    if getattr(sys, "frozen", False) and beside.is_file():
-        return str(beside)
+    name = "uv.exe" if os.name == "nt" else "uv"
+    folder = Path(sys.executable).parent
+    beside = folder / name
+    if getattr(sys, "frozen", False):
+        # A packaged program keeps its parts in a folder of their own beside it.
+        for place in (beside, Path(getattr(sys, "_MEIPASS", folder)) / name):
+            if place.is_file():
+                return str(place)
     try:
         import uv
 
