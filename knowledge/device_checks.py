@@ -6,6 +6,7 @@ from knowledge.catalog import Build, Catalog, Framework
 from knowledge.explain import remedy
 from knowledge.facts import Accelerator, Evidence, Source
 from knowledge.fits import kept, verdict_of
+from knowledge.hardware_words import SHOWN
 from knowledge.judged import Situation, evidence
 from knowledge.routes import VENDORS, Route, platform_of
 from knowledge.verdicts import Outcome, Verdict
@@ -123,9 +124,9 @@ def _judge_target(build: Build, targets: tuple[str, ...] | None, route: Route, s
     outcomes = [(card, *_runs(card, build, targets)) for card in route.cards]
     code = next((c for _, good, c in outcomes if good is False), "accel.arch_not_built")
     proof: tuple[Evidence, ...] = ()
-    for place, (card, _, _) in zip(route.places, outcomes, strict=True):
+    for place, (card, _, _) in list(zip(route.places, outcomes, strict=True))[:SHOWN]:
         proof += evidence(situation.machine, f"accelerators.{place}.target", card.target)
-    names = ", ".join(f"{card.name or card.vendor} ({card.target or '?'})" for card, _, _ in outcomes)
+    names = ", ".join(f"{card.name or card.vendor} ({card.target or '?'})" for card, _, _ in outcomes[:SHOWN])
     built = ", ".join(targets) if targets else f"{build.target_min or '0'} ≤ … ≤ {build.target_max}"
     if not targets and build.target_max is None:
         built = f"≥ {build.target_min}"
@@ -133,7 +134,7 @@ def _judge_target(build: Build, targets: tuple[str, ...] | None, route: Route, s
     fine = [place for place, (_, good, _) in enumerate(outcomes) if good]
     if bad and fine:
         value = ",".join(str(place) for place in fine)
-        worst = ", ".join(card.name or card.vendor for card in bad)
+        worst = ", ".join(card.name or card.vendor for card in bad[:SHOWN])
         name = "HIP_VISIBLE_DEVICES" if route.device == "rocm" else "CUDA_VISIBLE_DEVICES"
         return verdict_of("accel.mixed", "unmet", names, f"This build (for {built}) has no code for {worst}; hide that card from it.",
                         f"此构建（适用：{built}）没有适用于 {worst} 的代码；请让它看不到那块卡。", proof,

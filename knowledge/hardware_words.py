@@ -24,6 +24,7 @@ VENDOR_OF_DEVICE = {
     "cuda": "nvidia", "rocm": "amd", "xpu": "intel", "metal": "apple", "cann": "huawei", "musa": "moore-threads",
     "qnn": "qualcomm", "rknn": "rockchip", "xdna": "amd", "tpu": "google", "gaudi": "habana", "coreml": "apple",
 }  # fmt: skip
+SHOWN = 8  # devices named in a sentence; a machine file may list thousands
 KIND_OF_DEVICE = {"qnn": "npu", "rknn": "npu", "xdna": "npu", "cann": "npu", "tpu": "npu", "gaudi": "npu"}
 
 
@@ -44,14 +45,14 @@ def accelerator(args: dict[str, Any], situation: Situation) -> Judged:
     if cards is None:
         return unknown("Which accelerators there are", "有哪些加速器")
     best: Outcome = "unmet"
-    names = ", ".join(card.name or card.vendor for card in cards) or "no accelerator"
+    names = ", ".join(card.name or card.vendor for card in cards[:SHOWN]) or "no accelerator"
     proof: tuple[Evidence, ...] = ()
     total = 0
     for place, card in enumerate(cards):
         found = matches(args, card)
         if found is True:
             total += card.count
-        if found is not False:
+        if found is not False and len(proof) < SHOWN:
             proof += evidence(situation.machine, f"accelerators.{place}.name", card.name)
         if found is None and best == "unmet":
             best = "unknown"
