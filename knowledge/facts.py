@@ -103,7 +103,8 @@ class Memory(Base, frozen=True, kw_only=True):
 
 
 class Disk(Base, frozen=True, kw_only=True):
-    free_bytes: int | None = None
+    free_bytes: int | None = None  # where environments and caches go
+    temporary_free_bytes: int | None = None  # where pip unpacks
 
 
 class Accelerator(Base, frozen=True, kw_only=True):

@@ -47,6 +47,7 @@ def probe(host: Host, *, environments: bool = True, progress: Progress | None = 
         cpu = guarded("cpu", lambda: _cpu(host), Notes("cpu"))
         memory = guarded("memory", lambda: _memory(host), Notes("memory"))
         disk = guarded("disk", lambda: _disk(host), Notes("disk"))
+        libraries = guarded("library path", lambda: _libraries(host), Notes("software"))
         network, network_sources = guarded("network", lambda: _network(host), (Network(), {}))
         work.step(Text("Asking graphics cards and drivers", "正在查询显卡和驱动"), 0.4)
         accelerators, accelerator_findings, accelerator_sources = waiting.result()
@@ -55,7 +56,7 @@ def probe(host: Host, *, environments: bool = True, progress: Progress | None = 
             work.step(Text("Looking for Python environments", "正在查找 Python 环境"), 0.7)
         found, python_findings, python_sources = pythons.result() if pythons is not None else (None, (), {})
     work.check()
-    parts = (system, cpu, memory, disk)
+    parts = (system, cpu, memory, disk, libraries)
     sources = {key: value for part in parts for key, value in part.sources.items()}
     findings = [finding for part in parts for finding in part.findings]
     profile = MachineProfile(
@@ -123,6 +124,12 @@ def _disk(host: Host) -> Notes:
     from probes.hardware import memory
 
     return memory.disk(host)
+
+
+def _libraries(host: Host) -> Notes:
+    from probes.hardware import library_path
+
+    return library_path.read(host)
 
 
 def _accelerators(host: Host, system: Notes) -> Any:

@@ -47,11 +47,10 @@ class Neutral:
                 self._words[word] = neutral
         self._known: dict[tuple[str, str], str] = {}
         self._names: dict[str, str] = {}
+        self._word: re.Pattern[str] | None = None
         if self._words:
             ordered = sorted(self._words, key=len, reverse=True)
             self._word = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(map(re.escape, ordered)) + r")(?![A-Za-z0-9])", re.IGNORECASE)
-        else:
-            self._word = None
         separators = r"[\\/]" if self._windows else "/"
         rest = r"((?:[\\/][^\\/\s:;,'\"<>|=]+)*)" if self._windows else r"((?:/[^/\s:;,'\"<>|=]+)*)"
         plain = re.escape(self._home).replace(r"\\", separators) if self._home and self._home not in ("/", "\\") else None

@@ -18,6 +18,8 @@ LIMIT_ENTRIES = 400_000
 LIMIT_INDEX_BYTES = 200_000_000  # recording.json and fs.json; the largest seen is 12 MB
 LIMIT_HOPS = 40
 COMMANDS_CALL = "recorded_commands"
+Command = tuple[tuple[str, ...], str, int | None, str]  # words, line as typed, exit status (None: did not end), file
+Commands = list[Command]
 
 
 class BadRecording(BadInput):
@@ -135,7 +137,7 @@ class RecordedHost:
         told = self._answers["access"].get(path)
         return isinstance(told, str) and "r" not in told
 
-    def _output(self, command: tuple[tuple[str, ...], str, int | None, str]) -> Reading:
+    def _output(self, command: Command) -> Reading:
         _, line, rc, name = command
         if rc is None:  # it did not end within its limit when it was recorded
             return Reading(status="timed_out", source=line)
@@ -168,21 +170,21 @@ class RecordedHost:
             raise BadRecording(f"{self._name}: recording.json: key `{key}` is no mapping.")
         return value
 
-    def _listed(self, about: dict[str, Any]) -> list[tuple[tuple[str, ...], str, int | None, str]]:
+    def _listed(self, about: dict[str, Any]) -> Commands:
         listed = about.get("commands") or []
         if not isinstance(listed, list):
             raise BadRecording(f"{self._name}: recording.json: key `commands` is no list.")
-        commands = []
+        commands: Commands = []
         for number, one in enumerate(listed[:10_000]):
             argv = one.get("argv") if isinstance(one, dict) else None
             argv = argv.split() if isinstance(argv, str) else argv
             file, rc = (one.get("file"), one.get("rc", 0)) if isinstance(one, dict) else (None, 0)
-            ok = isinstance(argv, list) and all(isinstance(word, str) for word in argv) and isinstance(file, str)
-            if not ok or not (rc is None or isinstance(rc, int)):
+            words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else None
+            if words is None or not isinstance(file, str) or not (rc is None or isinstance(rc, int)):
                 raise BadRecording(f"{self._name}: recording.json: command {number} needs argv (words), rc and file.")
             line = one.get("line")
             name = file if file.startswith("cmd/") else f"cmd/{file}"
-            commands.append((tuple(argv), line if isinstance(line, str) else " ".join(argv), rc, name))
+            commands.append((tuple(words), line if isinstance(line, str) else " ".join(words), rc, name))
         return commands
 
     def _fill(self, store: _Store, kind: Any) -> None:

@@ -14,6 +14,8 @@ from probes.host import COMMAND_LIMIT_S, Host, Reading
 from probes.neutral import NOT_KEPT, Neutral
 
 KEEP_TEXT = 2_000_000
+Tree = tuple[dict[str, str], dict[str, str], list[str], dict[str, str]]  # files, links, folders, access
+Outputs = tuple[list[dict[str, Any]], dict[str, str]]  # commands, their texts by file name
 
 
 class RecordingHost:
@@ -93,7 +95,7 @@ class RecordingHost:
         finally:
             draft.unlink(missing_ok=True)
 
-    def _tree(self, neutral: Neutral) -> tuple[dict[str, str], dict[str, str], list[str], dict[str, str]]:
+    def _tree(self, neutral: Neutral) -> Tree:
         separator = "\\" if self.os == "windows" else "/"
         files = {neutral.path(p): neutral.text(_trimmed(p, r.text)) for p, r in sorted(self.reads.items()) if r.ok}
         links = {neutral.path(p): neutral.path(r.text) for p, r in sorted(self.links.items()) if r.ok and r.text}
@@ -111,7 +113,7 @@ class RecordingHost:
                     access[neutral.path(path)] = ""
         return files, links, sorted(dirs - files.keys() - links.keys()), access
 
-    def _commands(self, neutral: Neutral) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    def _commands(self, neutral: Neutral) -> Outputs:
         commands, outputs = [], {}
         for number, (argv, reading) in enumerate(sorted(self.runs.items())):
             if reading.status not in ("ok", "failed", "timed_out"):

@@ -104,17 +104,18 @@ def _named(
     arms = _arm_parts(listed) or _arm_parts(groups)
     vendor = first.get("vendor_id") or first.get("vendor")
     if not arms:
-        if vendor and not re.fullmatch(r"\d+", vendor):
-            notes.say("vendor", VENDORS.get(vendor.lower(), words_of(vendor) and vendor.strip().lower()), reading.source)
+        maker = words_of(vendor)
+        if maker is not None and not re.fullmatch(r"\d+", maker):
+            notes.say("vendor", VENDORS.get(maker.lower(), maker.lower()), reading.source)
         if "mvendorid" in first:
             notes.say("vendor", first["mvendorid"].lower(), reading.source)
     else:
         implementer = Counter(i for i, _ in arms).most_common(1)[0][0]
         notes.say("vendor", arm_cores.IMPLEMENTERS.get(implementer, f"{implementer:#04x}"), reading.source)
     for key in ("model name", "Model Name", "cpu model", "cpu"):
-        value = first.get(key)
-        if value and not re.fullmatch(r"[\d\s]*", value) and not (arms and key == "cpu"):
-            notes.say("model", words_of(value), reading.source)
+        text = first.get(key)
+        if text and not re.fullmatch(r"[\d\s]*", text) and not (arms and key == "cpu"):
+            notes.say("model", words_of(text), reading.source)
     if arms:
         names = [arm_cores.core_name(*one) for one in dict.fromkeys(arms)]
         old = first.get("model name") or first.get("Processor")
@@ -127,8 +128,8 @@ def _named(
             notes.say("model", words_of(first[key]) if key == "uarch" else None, reading.source)
     machine = re.search(r"^processor \d+:.*machine = (\w+)", reading.text, re.MULTILINE)
     notes.say("model", f"IBM machine {machine[1]}" if machine else None, reading.source)
-    vendor = _value(told[0], "Vendor ID")
-    notes.say("vendor", VENDORS.get(vendor.lower(), vendor.lower()) if vendor else None, told[1])
+    listed_maker = _value(told[0], "Vendor ID")
+    notes.say("vendor", VENDORS.get(listed_maker.lower(), listed_maker.lower()) if listed_maker else None, told[1])
     names_told = [words_of(value) for key, value in told[0] if key == "Model name"]
     told_models = [name for name in names_told if name]
     notes.say("model", " + ".join(dict.fromkeys(told_models)) or None, told[1])

@@ -86,9 +86,9 @@ def system(host: Host, notes: Notes) -> None:
     told, source = values(host)
     notes.say("distribution", "macos", source)
     for reading in outputs(host, "sw_vers", ()):
-        rows = dict(pairs(reading.text))
-        notes.say("release", words_of(rows.get("ProductVersion")), reading.source)
-        notes.say("build", words_of(rows.get("BuildVersion")), reading.source)
+        versions = dict(pairs(reading.text))
+        notes.say("release", words_of(versions.get("ProductVersion")), reading.source)
+        notes.say("build", words_of(versions.get("BuildVersion")), reading.source)
     notes.say("release", words_of(told.get("kern.osproductversion")), source)
     notes.say("build", words_of(told.get("kern.osversion")), source)
     notes.say("kernel", words_of(told.get("kern.osrelease")), source)
@@ -212,10 +212,9 @@ def _flags(told: dict[str, str], source: str, notes: Notes) -> None:
         if value != "1" or not name.startswith("hw.optional"):
             continue
         short = name.rsplit(".", 1)[-1]
-        word = _ARM_FLAGS.get(name) or _ARM_FLAGS.get(short)
-        arm = told.get("hw.optional.arm64") == "1"
-        if word and arm:
-            flags.append(word)
+        known = _ARM_FLAGS.get(name) or _ARM_FLAGS.get(short)
+        if known and told.get("hw.optional.arm64") == "1":
+            flags.append(known)
     notes.say("flags", tuple(dict.fromkeys(flags)) or None, source)
 
 

@@ -50,9 +50,9 @@ def meminfo(text: str) -> dict[str, int]:
             found.setdefault(match[1], size)
     if "MemTotal" not in found:
         # Kernels before 2.6 head the file with a table in bytes.
-        match = re.search(r"^Mem:\s+(\d{6,18})\s", text, re.MULTILINE)
-        if match:
-            found["MemTotal"] = int(match[1])
+        table = re.search(r"^Mem:\s+(\d{6,18})\s", text, re.MULTILINE)
+        if table is not None:
+            found["MemTotal"] = int(table[1])
     return found
 
 

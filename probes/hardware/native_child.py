@@ -132,9 +132,9 @@ def cuda_attributes() -> list[dict[str, Any]]:
     """Name and the attribute "integrated" of each device, as the CUDA driver lists them."""
     names = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1")
     library: Any = None
-    for name in names:
+    for place in names:
         try:
-            library = ctypes.CDLL(name)
+            library = ctypes.CDLL(place)
             break
         except OSError:
             continue

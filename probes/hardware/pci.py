@@ -190,24 +190,29 @@ def _lspci(host: Host) -> list[Function]:
             continue
         for part in re.split(r"\n(?=\S)", reading.text):
             first, *rest = part.splitlines() or [""]
-            match = re.match(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?:\"|)([^\"\[:]+?)\"?(?: \[([0-9a-f]{4})\])?:? (.+)$", first)
+            quoted = re.findall(r'"([^"]*)"', first)
+            if len(quoted) >= 3:  # -mm: the same words in quotation marks
+                ids = [re.search(r" \[([0-9a-f]{4})\]$", word) for word in quoted[:3]]
+                numbered = f" [{ids[1][1]}:{ids[2][1]}]" if ids[1] and ids[2] else ""
+                first = f"{first.split(' ', 1)[0]} {quoted[0]}: {quoted[1]} {quoted[2]}{numbered}"
+            match = re.match(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^\":\[]+?)(?: \[([0-9a-f]{4})\])?: (.+)$", first)
             address = address_of(match[1]) if match else None
             if match is None or address is None:
                 continue
             text = match[4]
             numbers = re.search(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]", text)
             kind_text = match[2].strip().lower()
-            kind = match[3] or next(
+            class_id = match[3] or next(
                 (number for word, number in (("vga compatible", "0300"), ("3d controller", "0302"), ("display controller", "0380"),
                                              ("processing accelerator", "1200"), ("co-processor", "0b40")) if word in kind_text), "")  # fmt: skip
             vendor_id = numbers[1] if numbers else next((number for word, number in _MAKERS if text.lower().startswith(word)), "")
-            if not kind or not vendor_id:
+            if not class_id or not vendor_id:
                 continue
             driver = next((line.split(":", 1)[1].strip() for line in rest if "Kernel driver in use:" in line), None)
             bare = re.sub(r" \[[0-9a-f]{4}:[0-9a-f]{4}\].*$| \(rev \w+\).*$| \(prog-if.*$", "", text)
             name = re.sub(r"^(?:NVIDIA Corporation|Intel Corporation|Advanced Micro Devices, Inc\. \[AMD/ATI\]) ", "", bare)
             found.append(Function(
-                address=address, vendor_id=vendor_id, device_id=numbers[2] if numbers else "", kind=kind.ljust(6, "0"),
+                address=address, vendor_id=vendor_id, device_id=numbers[2] if numbers else "", kind=class_id.ljust(6, "0"),
                 source=reading.source, driver=driver, name=None if re.fullmatch(r"Device( [0-9a-f]{4})?", name) else name,
             ))  # fmt: skip
     return found

@@ -125,7 +125,7 @@ _KEPT = {
 
 def _present() -> dict[str, dict[str, Any]]:
     """Devices that are plugged in now, by the key of their driver: {address, problem}."""
-    manager: Any = ctypes.windll.cfgmgr32 if sys.platform == "win32" else None
+    manager: Any = vars(ctypes)["windll"].cfgmgr32 if sys.platform == "win32" else None
     found: dict[str, dict[str, Any]] = {}
     for bus in ("PCI", "ACPI"):
         base = rf"SYSTEM\CurrentControlSet\Enum\{bus}"

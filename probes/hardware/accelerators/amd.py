@@ -248,7 +248,8 @@ def _amd_smi(rows: list[Any], source: str) -> list[Device]:
     for row in rows:
         if not isinstance(row, dict) or not isinstance(row.get("asic"), dict):
             continue
-        asic, bus, memory, driver = (row.get(key) if isinstance(row.get(key), dict) else {} for key in ("asic", "bus", "vram", "driver"))
+        parts: list[dict[str, Any]] = [row[key] if isinstance(row.get(key), dict) else {} for key in ("asic", "bus", "vram", "driver")]
+        asic, bus, memory, driver = parts
         device = Device(VENDOR, address=address_of(str(bus.get("bdf") or "")))
         device.say("name", words_of(str(asic.get("market_name") or "")), source)
         match = re.fullmatch(r"0x([0-9a-f]{4})", str(asic.get("device_id") or "").lower())

@@ -100,7 +100,8 @@ def from_tool(reading: Reading) -> list[Device]:
     text, source = reading.text, reading.source
     told = json_in(text)
     if isinstance(told, dict):
-        rows = told.get("device_list") if isinstance(told.get("device_list"), list) else [told]
+        listed = told.get("device_list")
+        rows: list[Any] = listed if isinstance(listed, list) else [told]
         return [_of_json(row, source) for row in rows if isinstance(row, dict) and row.get("device_type", "GPU") == "GPU" and "device_id" in row]
     if re.search(r"^\|\s*Device ID\s*\|", text, re.MULTILINE):
         return _boxes(text, source)

@@ -38,6 +38,8 @@ def read(context: Context) -> list[Device]:
     errors = [(answer.error, answer.source) for answer in answers if answer.error]
     seen = False
     for answer in answers:
+        for device in answer.devices:
+            device.extra["listed"] = True
         if answer.devices:
             # A program shows itself only some cards, in an order of its own: it proves none where a tool listed all.
             merge(devices, answer.devices, complete=not (seen and "deviceQuery" in answer.source))
@@ -58,7 +60,7 @@ def read(context: Context) -> list[Device]:
     for device in devices:
         _named(context, device)
         _memory_kind(context, device)
-        _state(context, device, listed=seen, errors=errors)
+        _state(context, device, errors=errors)
     return devices
 
 
@@ -245,12 +247,12 @@ def _remedy(code: str, text: Text, *commands: str) -> Remedy:
     return Remedy(code=code, text=text, commands=commands)
 
 
-def _state(context: Context, device: Device, *, listed: bool, errors: list[tuple[str | None, str]]) -> None:
+def _state(context: Context, device: Device, *, errors: list[tuple[str, str]]) -> None:
     host, notes = context.host, context.notes
-    error, where = next(((text, source) for text, source in errors if text), (None, "nvidia-smi"))
+    error, where = errors[0] if errors else (None, "nvidia-smi")
     name = str(device.get("name") or "the NVIDIA GPU")
     name_zh = str(device.get("name") or "NVIDIA 显卡")
-    listed_here = listed and (device.get("driver_api_max") or device.get("driver_version") or device.get("uuid") or device.get("target"))
+    listed_here = device.extra.get("listed")
     if error and "mismatch" in error:
         device.force("state", "driver_mismatch", where)
         loaded = loaded_version(host)
@@ -401,7 +403,7 @@ def _closed(host: Host) -> bool:
     return reading.ok and not host.recorded and not {"r", "w"} <= set(reading.text)
 
 
-def _without_card(context: Context, errors: list[tuple[str | None, str]]) -> None:
+def _without_card(context: Context, errors: list[tuple[str, str]]) -> None:
     """The tool complains, but no card is seen anywhere: what it says is worth telling, a card is not made up."""
     error, source = errors[0]
     context.notes.find(
