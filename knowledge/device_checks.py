@@ -12,6 +12,12 @@ from knowledge.routes import VENDORS, Route, platform_of
 from knowledge.verdicts import Outcome, Verdict
 from knowledge.versions import at_least, capability, covers, version, within
 
+# The CUDA that a driver says it can serve, and the first driver branch that said so. Source: NVIDIA CUDA release notes.
+BRANCHES = (
+    ("11.0", "450"), ("11.2", "460"), ("11.4", "470"), ("11.6", "510"), ("11.8", "520"), ("12.0", "525"), ("12.1", "530"),
+    ("12.2", "535"), ("12.3", "545"), ("12.4", "550"), ("12.5", "555"), ("12.6", "560"), ("12.7", "565"), ("12.8", "570"),
+    ("12.9", "575"), ("13.0", "580"), ("13.1", "590"), ("13.2", "595"),
+)  # fmt: skip
 MODULES = {"nvidia": "nvidia", "amd": "amdgpu", "intel": "xe"}
 
 
@@ -171,6 +177,18 @@ def _driver(catalog: Catalog, build: Build, route: Route, situation: Situation) 
     return found
 
 
+def _branch_reaches(api: str, floor: str) -> bool | None:
+    """Whether the driver branch that serves CUDA API is FLOOR or newer; None where FLOOR lies within the branch."""
+    have = version(api)
+    if have is None:
+        return None
+    below = [branch for name, branch in BRANCHES if have >= (version(name) or have)]
+    above = [branch for name, branch in BRANCHES if have < (version(name) or have)]
+    if below and at_least(below[-1], floor):
+        return True
+    return False if above and at_least(floor, above[0]) else None
+
+
 def _judge_driver(catalog: Catalog, build: Build, route: Route, situation: Situation) -> Verdict | None:
     """The driver's version decides; the CUDA that it can serve only where its version was not read.
 
@@ -191,6 +209,9 @@ def _judge_driver(catalog: Catalog, build: Build, route: Route, situation: Situa
     if good is None and card.driver_api_max is not None and build.toolkit is not None:
         have, need = version(card.driver_api_max), version(build.toolkit)
         good = None if have is None or need is None else have.major >= need.major
+        proof = evidence(situation.machine, f"accelerators.{place}.driver_api_max", card.driver_api_max)
+    if good is None and card.driver_api_max is not None and build.toolkit is None:
+        good = _branch_reaches(card.driver_api_max, floor)
         proof = evidence(situation.machine, f"accelerators.{place}.driver_api_max", card.driver_api_max)
     if good is None and any(c.state in ("no_driver", "module_missing", "hidden", "disabled") for c in route.cards):
         return None  # the driver that is to be installed will be new enough; the state has its own verdict

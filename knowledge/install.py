@@ -6,11 +6,10 @@ import msgspec
 
 from knowledge.answers import Answers
 from knowledge.catalog import Build, BuildPackage, Catalog
-from knowledge.commands import render
+from knowledge.commands import dockerfile, environment_yml, pyproject, render, requirements_txt
 from knowledge.facts import MachineProfile
 from knowledge.pairs import Solution
 from knowledge.plan import (
-    ContainerRun,
     InstallPackages,
     InstallPlan,
     MakeEnvironment,
@@ -22,7 +21,7 @@ from knowledge.plan import (
 from knowledge.quoting import VARIABLES
 from knowledge.text import Text
 
-__all__ = ["plan", "render", "rendered"]
+__all__ = ["dockerfile", "environment_yml", "plan", "pyproject", "render", "rendered", "requirements_txt"]
 
 DEVICE_EXTRA = "device-gfx"  # in the data; here it becomes device-gfx1100 for the card at hand
 CLIENTS = ("pip", "uv", "conda", "docker")
@@ -216,7 +215,3 @@ def rendered(value: InstallPlan, solution: Solution, answers: Answers, machine: 
     gpu = {"cuda": "nvidia", "rocm": "amd", "cann": "huawei", "xpu": "intel"}.get(solution.route.device) if solution.route.cards else None
     commands = {c: {s: render(value, c, s, gpu=gpu) for s in shells} for c in wanted}
     return msgspec.structs.replace(value, commands=commands)
-
-
-def has_container(value: InstallPlan) -> bool:
-    return any(isinstance(step, ContainerRun) for step in value.steps)

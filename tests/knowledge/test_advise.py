@@ -92,6 +92,18 @@ def test_a_better_driver_in_wsl_is_the_one_of_windows():
     assert found.fit == "ready" and found.install.packages[0].index_id == "cu126"
 
 
+def test_a_driver_known_only_by_the_cuda_that_it_serves():
+    def fit(api: str) -> str:
+        return assess(machine(card("8.6", None, driver_api_max=api)), "pytorch").install.packages[0].index_id
+
+    assert (fit("13.0"), fit("12.4"), fit("11.8")) == ("pypi", "cu126", "cu118")
+    from knowledge.device_checks import _branch_reaches
+
+    assert _branch_reaches("12.2", "531") is True
+    assert _branch_reaches("11.4", "531") is False
+    assert _branch_reaches("12.1", "531") is None
+
+
 def test_wsl_1_shows_no_gpu():
     wsl = System(os="linux", arch="x86_64", libc="glibc", libc_version="2.35", wsl=1)
     assert codes(assess(machine(card(), system=wsl), "pytorch")) == {"accel.hidden"}
