@@ -171,7 +171,8 @@ class RecordedHost:
         return value
 
     def _listed(self, about: dict[str, Any]) -> Commands:
-        listed = about.get("commands") or []
+        listed = about.get("commands", [])
+        listed = [] if listed is None else listed
         if not isinstance(listed, list):
             raise BadRecording(f"{self._name}: recording.json: key `commands` is no list.")
         commands: Commands = []
