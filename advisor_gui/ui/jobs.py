@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -103,13 +104,13 @@ class Jobs(QObject):
         """Run WORK(progress) in a thread; the callables are called in the window's thread."""
         self.cancel(name)
         job = Job(name, work, self)
+        job.ended.connect(partial(self._ended, job))  # first, so that `on_end` sees the job as no longer running
         for signal, slot in (
             (job.done, on_done), (job.failed, on_error), (job.stepped, on_step), (job.logged, on_log), (job.parted, on_part),
             (job.ended, on_end),
         ):  # fmt: skip
             if slot is not None:
                 signal.connect(slot)
-        job.ended.connect(lambda: self._ended(job))
         self._running[name] = job
         job.start()
         self.changed.emit()

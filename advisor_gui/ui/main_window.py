@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
-from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -148,10 +149,11 @@ class MainWindow(QMainWindow):
         raw = bytes(self.saveGeometry().toHex().data()).decode()
         self.context.settings.change(geometry=raw, page=self.current())
         documents.forget(self.context)
+        self.hide()  # what has to be waited for is waited for out of sight
         late = self.context.jobs.close()
         for page in self._pages.values():
             page.close()
+        self.statusBar().clearMessage()
         if late:
-            self.context.say(self.context.words("main.still_running", names=", ".join(late)))
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+            sys.stderr.write(self.context.words("main.still_running", names=", ".join(late)) + "\n")
         event.accept()

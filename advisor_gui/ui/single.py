@@ -37,20 +37,36 @@ class Listener(QObject):
     def __init__(self, places: Folders, on_file: Callable[[str | None], None]) -> None:
         super().__init__()
         self._on_file = on_file
+        self._sockets: list[QLocalSocket] = []
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         QLocalServer.removeServer(name(places))
         self._server.listen(name(places))
         self._server.newConnection.connect(self._connected)
 
+    def close(self) -> None:
+        """No start is answered any more."""
+        self._server.close()
+
     def _connected(self) -> None:
         socket = self._server.nextPendingConnection()
         if socket is None:
             return
-        socket.readyRead.connect(lambda: self._read(socket))
-        socket.disconnected.connect(socket.deleteLater)
+        self._sockets.append(socket)
+        socket.readyRead.connect(self._read)
+        socket.disconnected.connect(self._sweep)
+        self._read()  # the line may have come with the connection
 
-    def _read(self, socket: QLocalSocket) -> None:
-        if socket.canReadLine():
-            line = bytes(socket.readLine(LIMIT_BYTES).data()).decode("utf-8", "replace").strip()
-            self._on_file(line or None)
+    def _read(self) -> None:
+        for socket in tuple(self._sockets):
+            if socket.canReadLine():
+                line = bytes(socket.readLine(LIMIT_BYTES).data()).decode("utf-8", "replace").strip()
+                self._on_file(line or None)
+
+    def _sweep(self) -> None:
+        """Let go of the sockets whose other end has left."""
+        self._read()
+        for socket in tuple(self._sockets):
+            if socket.state() == QLocalSocket.LocalSocketState.UnconnectedState:
+                self._sockets.remove(socket)
+                socket.deleteLater()
