@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,7 +45,7 @@ def run(
     keep_bytes: int = child.KEEP_BYTES,
 ) -> Ran:
     """COMMAND (absolute program first) under the supervisor, which PYTHON runs. On Windows the tree is ended."""
-    with tempfile.TemporaryDirectory(prefix="stackfit-run-") as private:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as private:
         report = Path(private) / "report.json"
         argv = list(command)
         if os.name == "posix":
@@ -67,6 +69,21 @@ def run(
         memory_limited=told.get("ended") == "memory_limit",
         oom_killed=killed and isinstance(kills, int) and kills > 0,
     )
+
+
+def scratch_prefix() -> str:
+    """How our folders for one run begin: they say whose they are, so that `sweep` can tell what a killed program left."""
+    return f"sf-{os.getpid()}-"
+
+
+def sweep() -> None:
+    """Delete the folders for one run whose program is gone."""
+    import psutil
+
+    for folder in Path(tempfile.gettempdir()).glob("sf-*-*"):
+        match = re.fullmatch(r"sf-(\d+)-\w+", folder.name)
+        if match is not None and folder.is_dir() and not psutil.pid_exists(int(match.group(1))):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def script_starter(python: str) -> list[str]:

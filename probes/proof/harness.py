@@ -121,7 +121,8 @@ def run_check(
             progress.log(clean)
 
     try:
-        scratch = tempfile.mkdtemp(prefix="sf-")
+        family.sweep()
+        scratch = tempfile.mkdtemp(prefix=family.scratch_prefix())
     except OSError as error:
         return _no_folder(check, error)
     throttles = machine_state.throttle_events()

@@ -136,7 +136,7 @@ def run(
         log.append(clean)
         progress.log(clean)
 
-    scratch = tempfile.mkdtemp(prefix="sf-")
+    scratch = tempfile.mkdtemp(prefix=family.scratch_prefix())
     before, throttles = machine_state.now(), machine_state.throttle_events()
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     began = time.perf_counter()

@@ -201,3 +201,18 @@ def test_overhead_of_the_harness() -> None:
     began = time.perf_counter()
     run("good")
     assert time.perf_counter() - began < 3.0  # 0.3 s on a quiet machine; benchmarks/sandbox.py measures it
+
+
+def test_folders_of_killed_programs_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tempfile
+
+    from probes.proof import family
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in ("sf-999999999-abc", f"sf-{os.getpid()}-abc", "sf-notes"):
+        (tmp_path / name).mkdir()
+    family.sweep()
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("sf-")) == [
+        f"sf-{os.getpid()}-abc",
+        "sf-notes",
+    ]
