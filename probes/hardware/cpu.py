@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from knowledge.text import Text
-from probes.hardware import arm_cores, cgroups, macos, riscv, topology, windows
+from probes.hardware import arm_cores, cgroups, riscv, topology
 from probes.hardware.notes import Notes, cpu_list, cpuinfo_blocks, integer, outputs, pairs, words_of
 from probes.host import Host, Reading
 
@@ -20,8 +20,12 @@ def read(host: Host) -> Notes:
     """Facts of Cpu. Linux: /proc/cpuinfo, /sys/devices/system/cpu, affinity, cgroups; lscpu's text where recorded."""
     notes = Notes("cpu")
     if host.os == "windows":
+        from probes.hardware import windows
+
         windows.cpu(host, notes)
     elif host.os == "macos":
+        from probes.hardware import macos
+
         macos.cpu(host, notes)
     else:
         reading = host.read("/proc/cpuinfo")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from knowledge.text import Text
-from probes.hardware import cgroups, macos, windows
+from probes.hardware import cgroups
 from probes.hardware.notes import LIMIT_BYTES, Notes
 from probes.host import Host
 
@@ -14,9 +14,13 @@ def read(host: Host) -> Notes:
     """Facts of Memory. Linux: /proc/meminfo, cgroup limits, /dev/shm; macOS: sysctl; Windows: the system call or CIM."""
     notes = Notes("memory")
     if host.os == "windows":
+        from probes.hardware import windows
+
         windows.memory(host, notes)
         return notes
     if host.os == "macos":
+        from probes.hardware import macos
+
         macos.memory(host, notes)
         return notes
     source = "/proc/meminfo"

@@ -28,7 +28,7 @@ class Notes:
 
     def say(self, name: str, value: Any, source: str) -> None:
         """Keep VALUE unless it is None or the fact is known."""
-        if value is not None and name not in self.facts:
+        if value is not None and name not in self.facts and believable(value):
             self.facts[name] = value
             self.sources[f"{self.part}.{name}"] = source
 
@@ -48,6 +48,11 @@ class Notes:
         self.findings.append(
             Finding(code=code, severity=severity, subject=subject, because=because, evidence=said, remedies=remedies)
         )
+
+
+def believable(value: Any) -> bool:
+    """Whether a number is one that a machine can have; a damaged or overflowing one is no fact."""
+    return isinstance(value, bool) or not isinstance(value, (int, float)) or 0 <= value <= LIMIT_BYTES
 
 
 def outputs(host: Host, program: str, *questions: tuple[str, ...]) -> list[Reading]:

@@ -6,8 +6,6 @@ import json
 import re
 
 from knowledge.facts import ARCH_ALIASES
-from knowledge.text import Text
-from probes.hardware import macos, windows
 from probes.hardware.notes import Notes, outputs, pairs, words_of
 from probes.host import Host
 
@@ -25,8 +23,12 @@ def read(host: Host) -> Notes:
     notes = Notes("system")
     notes.say("os", host.os, "the program's own platform" if not host.recorded else "recording.json")
     if host.os == "windows":
+        from probes.hardware import windows
+
         windows.system(host, notes)
     elif host.os == "macos":
+        from probes.hardware import macos
+
         macos.system(host, notes)
     else:
         _distribution(host, notes)
@@ -301,6 +303,3 @@ def jetson(host: Host) -> str | None:
     compatible = host.read("/proc/device-tree/compatible").text
     return "/proc/device-tree/compatible" if re.search(r"nvidia,tegra|nvidia,p\d{4}", compatible) else None
 
-
-def unknown_texts() -> Text:
-    return Text("The operating system could not be named.", "无法识别操作系统。")

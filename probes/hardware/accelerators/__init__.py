@@ -21,7 +21,7 @@ def read(host: Host, system: Notes) -> tuple[tuple[Accelerator, ...] | None, tup
     functions = pci.functions(host)
     context = Context(host, system, functions)
     devices: list[Device] = []
-    for module in modules.vendors():
+    for module in modules.vendors(context):
         try:
             found = module.read(context)
         except Exception as error:  # noqa: BLE001 - one vendor's surprise must not hide the others; it is told

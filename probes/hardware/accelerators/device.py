@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from knowledge.facts import Accelerator
+from probes.hardware.notes import believable
 from probes.hardware.pci import Function
 
 FACTS = frozenset(Accelerator.__struct_fields__)
@@ -28,7 +29,7 @@ class Device:
 
     def say(self, name: str, value: Any, source: str) -> Device:
         assert name in FACTS, name
-        if value is not None and name not in self.facts:
+        if value is not None and name not in self.facts and believable(value):
             self.facts[name] = value
             self.sources[name] = source
         return self

@@ -245,7 +245,8 @@ def test_phone_that_hides_its_load(tmp_path: Path) -> None:
 
 
 def test_windows_cores_are_not_threads(tmp_path: Path) -> None:
-    line = 'powershell -NoProfile -Command "Get-CimInstance Win32_Processor | Select-Object NumberOfCores,NumberOfLogicalProcessors | ConvertTo-Json"'
+    asked = "Get-CimInstance Win32_Processor | Select-Object NumberOfCores,NumberOfLogicalProcessors | ConvertTo-Json"
+    line = f'powershell -NoProfile -Command "{asked}"'
     found = profile(tmp_path, system="windows", commands={line: '{"NumberOfCores": 16, "NumberOfLogicalProcessors": 32}'})
     assert (found.cpu.physical_cores, found.cpu.logical_cpus) == (16, 32)
 
@@ -263,7 +264,8 @@ def test_apu_has_a_carve_out_and_a_pool(tmp_path: Path, carve: int, pool: int) -
     card0 = "/sys/class/drm/card0/device"
     found = profile(tmp_path, files={
         f"{card0}/vendor": "0x1002\n", f"{card0}/device": "0x1586\n", f"{card0}/uevent": "PCI_SLOT_NAME=0000:c4:00.0\nPCI_CLASS=30000\n",
-        f"{card0}/mem_info_vram_total": f"{carve}\n", f"{card0}/mem_info_gtt_total": f"{pool}\n", "/proc/meminfo": MEMORY.format(130023424, 121634816),
+        f"{card0}/mem_info_vram_total": f"{carve}\n", f"{card0}/mem_info_gtt_total": f"{pool}\n",
+        "/proc/meminfo": MEMORY.format(130023424, 121634816),
     })  # fmt: skip
     (card,) = found.accelerators
     assert (card.memory_kind, card.memory_bytes, card.shared_bytes) == ("shared", carve, pool)
@@ -285,7 +287,8 @@ def test_two_cards_in_wsl(tmp_path: Path) -> None:
 
 def test_flags_are_those_listed(tmp_path: Path) -> None:
     flags = "fpu de pse tsc msr pae mce cx8 sse sse2 syscall nx lm pni cx16 hypervisor lahf_lm"
-    found = profile(tmp_path, files={"/proc/cpuinfo": f"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Common KVM processor\nflags\t\t: {flags}\n"})
+    text = f"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Common KVM processor\nflags\t\t: {flags}\n"
+    found = profile(tmp_path, files={"/proc/cpuinfo": text})
     assert found.cpu.flags == tuple(flags.split()) and found.system.virtual is not None
 
 
@@ -313,7 +316,8 @@ def test_temporary_folder_in_memory(tmp_path: Path) -> None:
 def test_metal_uses_a_share_of_the_memory(tmp_path: Path) -> None:
     found = profile(
         tmp_path, system="macos", calls={"metal()": '[{"name": "Apple M3", "working_set_bytes": 12713115648, "unified": true}]'},
-        commands={"sysctl -n hw.memsize": "17179869184\n", "sysctl -n iogpu.wired_limit_mb": "0\n", "sysctl -n machdep.cpu.brand_string": "Apple M3\n"},
+        commands={"sysctl -n hw.memsize": "17179869184\n", "sysctl -n iogpu.wired_limit_mb": "0\n",
+                  "sysctl -n machdep.cpu.brand_string": "Apple M3\n"},
     )  # fmt: skip
     gpu = found.accelerators[0]
     assert (found.memory.total_bytes, gpu.memory_kind, gpu.usable_bytes) == (17179869184, "unified", 12713115648)
