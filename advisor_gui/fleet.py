@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from advisor_gui import session, wording
 from knowledge.answers import Answers
 from knowledge.documents import BadInput
 from knowledge.facts import Base, MachineProfile
 from knowledge.text import Text
-from knowledge.verdicts import Fit
+from knowledge.verdicts import Assessment, Fit
 from probes.progress import Progress
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class Row(Base, frozen=True, kw_only=True):
     fits: dict[str, Fit] = {}
     needs: dict[str, Text] = {}
     fault: str | None = None
+    chosen: Assessment | None = None  # the stack recommended here, without the builds that were ruled out
 
 
 class Fleet(Base, frozen=True, kw_only=True):
@@ -102,6 +105,7 @@ def row(knowledge: Catalog, name: str, machine: MachineProfile, answers: Answers
         name=name, system=system, accelerators=said or "–", memory=wording.size(machine.memory.total_bytes).en,
         driver=next((d.driver_version for d in devices or () if d.driver_version), None),
         fits={a.framework: a.fit for a in one_by_one}, needs=needs,
+        chosen=None if found.chosen is None else msgspec.structs.replace(found.chosen, ruled_out=()),
     )  # fmt: skip
 
 
