@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from knowledge.text import Text
 from probes.progress import Cancelled, Progress
+
+LINES = 2000  # of a log that comes faster than it can be shown, the last ones are kept
+AT_ONCE = 400
+EVERY_MS = 50
 
 
 class Job(QObject):
     """One piece of work that runs in a thread. After `cancel` nothing of it arrives any more but `ended`."""
 
     stepped = Signal(object, object)  # Text, share or None
-    logged = Signal(str)
+    logged = Signal(str)  # one or more lines: a flood of them is handed on a few times a second
     parted = Signal(object)
     done = Signal(object)
     failed = Signal(object)  # the exception
     ended = Signal()
     _finished = Signal(object, object)
+    _spoke = Signal()
 
     def __init__(self, name: str, work: Callable[[Progress], Any], parent: QObject) -> None:
         super().__init__(parent)
@@ -30,6 +36,12 @@ class Job(QObject):
         self.cancelled = False
         self._work = work
         self.progress = Progress(on_step=self._step, on_log=self._log, on_part=self._part)
+        self._lines: deque[str] = deque(maxlen=LINES)
+        self._hand_on = QTimer(self)
+        self._hand_on.setSingleShot(True)
+        self._hand_on.setInterval(EVERY_MS)
+        self._hand_on.timeout.connect(self._flush)
+        self._spoke.connect(self._hand_on.start, Qt.ConnectionType.QueuedConnection)
         self._finished.connect(self._finish, Qt.ConnectionType.QueuedConnection)
         self._thread = threading.Thread(target=self._run, name=f"job-{name}", daemon=True)
 
@@ -51,8 +63,22 @@ class Job(QObject):
             self.stepped.emit(text, share)
 
     def _log(self, line: str) -> None:
-        if not self.cancelled:
-            self.logged.emit(line)
+        """Called in the job's thread."""
+        first = not self._lines
+        self._lines.append(line)
+        if first and not self.cancelled:
+            self._spoke.emit()
+
+    def _flush(self) -> None:
+        self._hand_on.stop()
+        lines = []
+        while self._lines:
+            lines.append(self._lines.popleft())
+            if len(lines) >= AT_ONCE:  # the rest at the next turn of the event loop
+                self._hand_on.start()
+                break
+        if lines and not self.cancelled:
+            self.logged.emit("\n".join(lines))
 
     def _part(self, value: object) -> None:
         if not self.cancelled:
@@ -71,6 +97,9 @@ class Job(QObject):
             return  # the window is gone and with it the receiver; there is nobody to tell
 
     def _finish(self, result: Any, error: BaseException | None) -> None:
+        while self._lines and not self.cancelled:
+            self._flush()
+        self._hand_on.stop()
         if not self.cancelled:
             if error is None:
                 self.done.emit(result)
