@@ -239,7 +239,8 @@ def test_switched_off_laptop_card(tmp_path: Path) -> None:
 def test_phone_that_hides_its_load(tmp_path: Path) -> None:
     found = profile(
         tmp_path, access={"/proc/stat": ""}, calls={"cpu_count()": "8"},
-        files={"/proc/meminfo": MEMORY.format(5832404, 2411520), "/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd aes\nCPU implementer\t: 0x41\n"},
+        files={"/proc/meminfo": MEMORY.format(5832404, 2411520),
+               "/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd aes\nCPU implementer\t: 0x41\n"},
     )  # fmt: skip
     assert (found.cpu.logical_cpus, found.memory.total_bytes) == (8, 5832404 << 10) and "probe.denied" in codes(found)
 
