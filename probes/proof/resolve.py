@@ -20,11 +20,10 @@ from knowledge.plan import (
 )
 from knowledge.text import Text
 from probes.progress import Progress
-from probes.proof import asking, fallback, interpreters, lock, refusal, uv, variants
+from probes.proof import asking, fallback, interpreters, lock, platforms, refusal, uv, variants
 from probes.proof.interpreters import Interpreter
 
 INDEX_FAULTS = ("unreachable", "certificate", "login", "offline")
-GLIBC_KNOWN_TO_UV = (17, 40)  # manylinux_2_17 … manylinux_2_40 are platform names of uv
 
 
 def resolve(
@@ -94,22 +93,6 @@ def _same(first: str, second: str) -> bool:
         return first == second
 
 
-def platform_of(machine: MachineProfile) -> str | None:
-    """uv's name of MACHINE's platform; None where it has none."""
-    system, arch = machine.system, machine.system.arch
-    if arch not in ("x86_64", "aarch64"):
-        return None
-    if system.os == "linux" and system.libc == "musl":
-        return f"{arch}-unknown-linux-musl"
-    if system.os == "linux":
-        minor = 28
-        if system.libc_version and system.libc_version.startswith("2."):
-            minor = int("".join(c for c in system.libc_version.split(".")[1] if c.isdigit()) or 28)
-        low, high = GLIBC_KNOWN_TO_UV
-        return f"{arch}-manylinux_2_{min(max(minor, low), high)}"
-    return {"windows": f"{arch}-pc-windows-msvc", "macos": f"{arch}-apple-darwin"}.get(system.os or "")
-
-
 def _not_asked(client: str, because: Text, findings: tuple[Finding, ...] = ()) -> ResolveResult:
     return ResolveResult(outcome="not_asked", client=client, because=because, findings=findings)
 
@@ -132,7 +115,7 @@ class _Question:
     ) -> None:
         self.plan, self.settings, self.client, self.machine, self.progress = plan, settings, client, machine, progress
         self.elsewhere = machine is not None and machine.recorded
-        self.platform = platform_of(machine) if machine is not None and self.elsewhere else None
+        self.platform = platforms.of(machine) if machine is not None and self.elsewhere else None
         self.macos = (
             machine.system.release if machine is not None and self.platform and "apple" in self.platform else None
         )

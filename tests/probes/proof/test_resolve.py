@@ -14,7 +14,7 @@ from knowledge.documents import BadInput
 from knowledge.facts import MachineProfile, Package, System
 from knowledge.plan import InstallPlan, PackageSettings, PlannedPackage, ResolveResult
 from probes.progress import Cancelled, Progress
-from probes.proof import lock, refusal, resolve, variants
+from probes.proof import lock, platforms, refusal, resolve, variants
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 NOWHERE = "https://torch-index.invalid/whl/cpu"
@@ -180,7 +180,7 @@ def test_other_clients_and_empty_plans_are_not_asked(alone: Path) -> None:
 )
 def test_platform_names(os: str, arch: str, libc: str | None, version: str | None, platform: str | None) -> None:
     machine = MachineProfile(system=System(os=os, arch=arch, libc=libc, libc_version=version))
-    assert resolve.platform_of(machine) == platform
+    assert platforms.of(machine) == platform
 
 
 @pytest.mark.parametrize(
