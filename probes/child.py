@@ -147,7 +147,7 @@ def decoded(content: bytes) -> str:
         return text  # UTF-8 with a few damaged letters
     runs = re.findall(rb"[\x80-\xff][\x40-\xff]|[\x80-\xff]", content[:200_000])
     pairs = sum(len(run) == 2 and run[1] >= 0x80 for run in runs)
-    if pairs > len(runs) * 0.7:
+    if pairs >= 4 and pairs > len(runs) * 0.7:
         return content.decode("gb18030", "replace")
     return content.decode("cp1252" if b"\x00" not in content else "utf-8", "replace")
 

@@ -85,7 +85,8 @@ def integer(text: str | None, limit: int = LIMIT_BYTES) -> int | None:
 
 def size_bytes(text: str | None, *, thousand: bool = False) -> int | None:
     """Bytes of `24576 MiB`, `32 GB`, `16 384 Mo`, `128,5 MB`, `8K`; KB, MB and GB count in 1024 unless THOUSAND."""
-    match = re.search(r"(\d[\d.,'\u00a0\u202f ]*?)\s*([KMGTkmgt])?(i)?[BbOoОо]?(?:ytes)?\b", text or "")
+    match = re.search(r"(?<![\d.,])(\d[\d.,'\u00a0\u202f ]*?)\s*([KMGTkmgt])(i)?(?:[BbOoБб](?:ytes)?)?(?![A-Za-z])", text or "")
+    match = match or re.search(r"(?<![\d.,])(\d[\d.,'\u00a0\u202f ]*)()()\s*(?:[Bb]ytes|B)\b", text or "")
     if match is None:
         return None
     number = plain_number(match[1])
