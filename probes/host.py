@@ -17,6 +17,7 @@ from probes import child
 Status = Literal["ok", "missing", "denied", "timed_out", "failed"]
 READ_LIMIT_BYTES = 4_000_000
 COMMAND_LIMIT_S = 3.0
+COMMANDS_CALL = "recorded_commands"  # a recording's own call: the command lines it holds of a program, as JSON
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,13 +11,12 @@ from typing import Any
 
 from knowledge.documents import BadInput
 from probes.child import decoded
-from probes.host import COMMAND_LIMIT_S, READ_LIMIT_BYTES, Host, Reading
+from probes.host import COMMAND_LIMIT_S, COMMANDS_CALL, READ_LIMIT_BYTES, Host, Reading
 from probes.progress import Progress
 
 LIMIT_ENTRIES = 400_000
 LIMIT_INDEX_BYTES = 200_000_000  # recording.json and fs.json; the largest seen is 12 MB
 LIMIT_HOPS = 40
-COMMANDS_CALL = "recorded_commands"
 Command = tuple[tuple[str, ...], str, int | None, str]  # words, line as typed, exit status (None: did not end), file
 Commands = list[Command]
 

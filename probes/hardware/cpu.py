@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from knowledge.text import Text
-from probes.hardware import arm_cores, cgroups, riscv, topology
+from probes.hardware import cgroups, topology
 from probes.hardware.notes import Notes, cpu_list, cpuinfo_blocks, integer, outputs, pairs, words_of
 from probes.host import Host, Reading
 
@@ -114,6 +114,8 @@ def _named(
         if "mvendorid" in first:
             notes.say("vendor", first["mvendorid"].lower(), reading.source)
     else:
+        from probes.hardware import arm_cores
+
         implementer = Counter(i for i, _ in arms).most_common(1)[0][0]
         notes.say("vendor", arm_cores.IMPLEMENTERS.get(implementer, f"{implementer:#04x}"), reading.source)
     for key in ("model name", "Model Name", "cpu model", "cpu"):
@@ -121,6 +123,8 @@ def _named(
         if text and not re.fullmatch(r"[\d\s]*", text) and not (arms and key == "cpu"):
             notes.say("model", words_of(text), reading.source)
     if arms:
+        from probes.hardware import arm_cores
+
         names = [arm_cores.core_name(*one) for one in dict.fromkeys(arms)]
         old = first.get("model name") or first.get("Processor")
         if all(names) and not (old and old.lower().startswith("arm")):
@@ -160,6 +164,8 @@ def _flags(
         if text is not None:
             sets.append(text.split())
         elif group.get("isa") and re.match(r"rv\d", group["isa"]):
+            from probes.hardware import riscv
+
             sets.append(riscv.extensions(group["isa"]))
     if not sets:
         listed = re.search(r"^features\s*:\s*(.+)$", reading.text, re.MULTILINE)

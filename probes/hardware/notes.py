@@ -10,8 +10,7 @@ from typing import Any
 
 from knowledge.facts import Evidence, Finding, Remedy, Severity
 from knowledge.text import Text
-from probes.host import Host, Reading
-from probes.recording import COMMANDS_CALL
+from probes.host import COMMANDS_CALL, Host, Reading
 
 LIMIT_CPUS = 65_536
 LIMIT_BYTES = 1 << 56  # 64 PiB; a larger number is damage, not memory
