@@ -121,8 +121,8 @@ def _axis(words: str, unit: str) -> str:
 def _short(value: float, unit: str) -> str:
     if unit == "bytes":
         return wording.size(value).en
-    if value and (abs(value) >= 10000 or abs(value) < 0.01):
-        return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-") if abs(value) < 0.01 or abs(value) >= 1e7 else f"{value / 1000:g}k"
+    if value and (abs(value) >= 10000 or abs(value) < 0.001):
+        return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-") if abs(value) < 0.001 or abs(value) >= 1e7 else f"{value / 1000:g}k"
     return f"{value:.4g}"
 
 

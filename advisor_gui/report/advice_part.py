@@ -156,7 +156,8 @@ def ruled_out(value: Report, say: Sayer) -> tuple[Any, ...]:
     """Frameworks and builds that do not fit, those with the same reason in one row."""
     groups: dict[str, list[str]] = {}
     for other in value.recommendation.unsuitable:
-        said = [say.text(v.because) for v in other.verdicts if v.outcome == "unmet"] or [say.text(v.because) for v in other.verdicts if v.outcome == "unknown"]
+        against = {outcome: [say.text(v.because) for v in other.verdicts if v.outcome == outcome] for outcome in ("unmet", "unknown")}
+        said = against["unmet"] or against["unknown"]
         if not said and other.why:
             said = [say.text(other.why[0])]
         groups.setdefault("\n".join(dict.fromkeys(said[:2])), []).append(names.framework(value, other.framework))
@@ -174,7 +175,8 @@ def _builds(value: Report, say: Sayer) -> list[Any]:
     groups: dict[str, list[str]] = {}
     for build in chosen.ruled_out if chosen is not None else ():
         against = [v for v in build.verdicts if v.outcome in ("unmet", "unknown")]
-        why = "\n".join(say.text(v.because) for v in against[:1]) or say("It would run too; the chosen build was preferred.", "同样可以运行；所选构建更优先。")
+        too = say("It would run too; the chosen build was preferred.", "同样可以运行；所选构建更优先。")
+        why = say.text(against[0].because) if against else too
         framework, _, rest = build.build.partition(" ")
         groups.setdefault(why, []).append(f"{names.framework(value, framework)} {rest}".strip())
     if not groups:
@@ -200,5 +202,6 @@ def changes(value: Report, say: Sayer) -> tuple[Any, ...]:
 def _proper(sentence: str, ids: tuple[str, ...], value: Report) -> str:
     """SENTENCE with framework ids replaced by proper names."""
     for id_ in sorted(ids, key=len, reverse=True):
-        sentence = sentence.replace(f" {id_}", f" {names.framework(value, id_)}").replace(f"：{id_}", f"：{names.framework(value, id_)}").replace(f"、{id_}", f"、{names.framework(value, id_)}")
+        for before in (" ", "：", "、"):
+            sentence = sentence.replace(f"{before}{id_}", f"{before}{names.framework(value, id_)}")
     return sentence

@@ -73,11 +73,12 @@ def _stack_name(value: Report, chosen: Assessment) -> str:
 def _verdict(value: Report, say: Sayer) -> Notice:
     chosen = value.recommendation.chosen
     if chosen is None:
-        return Notice(
-            tone="bad", word=say("Nothing fits yet", "暂无适合的方案"),
-            said=say("No candidate of this scenario fits this machine. The reasons, and what would change them, follow.",
-                     "此场景的候选方案都不适合这台电脑。原因以及怎样改变它们见下文。"),
-        )  # fmt: skip
+        said = [say("No candidate of this scenario fits this machine.", "此场景的候选方案都不适合这台电脑。")]
+        nearest = next(iter(value.recommendation.unsuitable), None)
+        against = [say.text(v.because) for v in nearest.verdicts if v.outcome == "unmet"] if nearest is not None else []
+        if nearest is not None and against:
+            said += [names.short(value, nearest.framework) + say(": ", "：") + say(" ", "").join(against[:3])]
+        return Notice(tone="bad", word=say("Nothing fits yet", "暂无适合的方案"), said=say(" ", "").join(said))
     return Notice(
         tone=FIT_TONE[chosen.fit], word=f"{_stack_name(value, chosen)} · {say.text(wording.FIT[chosen.fit])}",
         said=" ".join(say.text(w) for w in chosen.why) if say.language == "en" else "".join(say.text(w) for w in chosen.why),
@@ -177,13 +178,9 @@ def _about(value: Report, say: Sayer) -> tuple[object, ...]:
     checked, age = value.recommendation.knowledge_checked, value.recommendation.knowledge_age_days
     if checked:
         old = age is not None and age > 90
-        blocks.append(
-            Notice(
-                tone="warn" if old else "info", word=say("Knowledge", "知识库"),
-                said=say(f"The oldest fact used was checked on {checked}" + (f", {age} days before this report: it may be out of date." if old else "."),
-                         f"所用知识中最早核对于 {checked}" + (f"，距本报告 {age} 天，可能已过时。" if old else "。")),
-            )
-        )  # fmt: skip
+        late = say(f", {age} days before this report: it may be out of date.", f"，距本报告 {age} 天，可能已过时。") if old else say(".", "。")
+        said = say(f"The oldest fact used was checked on {checked}", f"所用知识中最早核对于 {checked}") + late
+        blocks.append(Notice(tone="warn" if old else "info", word=say("Knowledge", "知识库"), said=said))
     if value.policy is not None:
         rules = tuple(say.text(r) for r in value.policy.rules)
         blocks.append(Notice(tone="info", word=say("Team policy: ", "团队策略：") + value.policy.name,
@@ -191,8 +188,8 @@ def _about(value: Report, say: Sayer) -> tuple[object, ...]:
         if rules:
             blocks.append(Bullets(items=rules))
     if value.machine.overrides and value.fleet is None:
-        blocks.append(Notice(tone="info", word=say("Stated by the user", "由用户指定"),
-                             said=say.sentence(say("Not read but stated: ", "以下事实并非读取所得，而是由用户指定：") + say.joined(value.machine.overrides))))  # fmt: skip
+        said = say("Not read but stated: ", "以下事实并非读取所得，而是由用户指定：") + say.joined(value.machine.overrides)
+        blocks.append(Notice(tone="info", word=say("Stated by the user", "由用户指定"), said=say.sentence(said)))
     moment = value.created.replace("T", " ").replace("+00:00", " UTC")
     blocks.append(
         say(f"Made by Stackfit {value.program_version} on {moment}. “Verified” means that the resolver accepted the plan on that "
@@ -214,4 +211,5 @@ def _sources(value: Report, say: Sayer) -> tuple[object, ...]:
         if finding.source is not None:
             found[finding.source.url] = finding.source.date
     rows = tuple(sorted(found.items()))
-    return (Table(heads=(say("Source", "来源"), say("Read", "核对日期")), rows=rows, wide=(5, 1), lead=False, title=say(f"{len(rows)} sources", f"{len(rows)} 项来源")),) if rows else ()
+    heads, title = (say("Source", "来源"), say("Read", "核对日期")), say(f"{len(rows)} sources", f"{len(rows)} 项来源")
+    return (Table(heads=heads, rows=rows, wide=(5, 1), lead=False, title=title),) if rows else ()

@@ -102,7 +102,7 @@ def _needs(value: Report, say: Sayer) -> tuple[Any, ...]:
             groups.setdefault(say.text(because), {}).setdefault(row.name, []).append(names.framework(value, framework))
     rows = tuple((why, "\n".join(f"{name}: {say.joined(who)}" for name, who in where.items())) for why, where in groups.items())
     heads = (say("Reason", "原因"), say("Where", "涉及"))
-    return (Table(heads=heads, rows=rows, wide=(1.4, 1)),) if rows else ()
+    return (Table(heads=heads, rows=rows, wide=(1.4, 1), lead=False),) if rows else ()
 
 
 def _plans(value: Report, say: Sayer) -> tuple[Any, ...]:

@@ -109,7 +109,8 @@ def _profile(machine: MachineProfile, say: Sayer) -> list[tuple[str, str]]:
     have = [f"{label} {said}" if isinstance(said, str) else label for field, label in SOFTWARE.items() if (said := getattr(machine.software, field))]
     rows.append((say("Software", "软件"), say.joined(have)))
     network = machine.network
-    index = [network.index_url or "", *network.extra_index_urls, say("proxy", "代理") if network.proxy else "", say("offline", "离线") if network.offline else ""]
+    index = [network.index_url or "", *network.extra_index_urls]
+    index += [say("proxy", "代理") if network.proxy else "", say("offline", "离线") if network.offline else ""]
     rows.append((say("Package index", "软件包源"), say.joined([w for w in index if w])))
     return rows
 
