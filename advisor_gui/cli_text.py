@@ -246,7 +246,8 @@ def _limits(value: MemoryEstimate, language: str) -> None:
             (Text("Longest context", "最长上下文"), most.context), (Text("Most requests", "最多并发"), most.concurrency),
             (Text("Largest model", "最大模型"), most.parameters), (Text("Fewest devices", "最少设备数"), most.devices),
         )  # fmt: skip
-        lines += [(label, f"{number:,}") for label, number in numbers if number]
+        said = {most.parameters: wording.parameters(most.parameters).said(language)} if most.parameters else {}
+        lines += [(label, said.get(number, f"{number:,}")) for label, number in numbers if number]
     if fast is not None:
         speeds = ((Text("Tokens per second", "每秒词元"), fast.tokens_per_s),
                   (Text("Trained tokens per second", "每秒训练词元"), fast.training_tokens_per_s))  # fmt: skip

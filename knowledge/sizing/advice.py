@@ -42,14 +42,21 @@ def remedies(found: Case, chosen: Layout, needed: Parts) -> tuple[Remedy, ...]:
         if what.engine != "server" and _host_holds(found, needed):
             offers.append(remedy("offload", {"part": "layers"}))
     number = inverse.devices_needed(found)
+    spread: list[Remedy] = []
     if number is not None and number > found.devices:
         method = "FSDP" if what.method == "qlora" else "FSDP / ZeRO-3" if what.trains else ""
-        offers.append(remedy("shard", {"devices": str(number), "method": method}))
+        spread.append(remedy("shard", {"devices": str(number), "method": method}))
+    # Nobody buys a rack for want of one larger card: many more devices than there are is the last offer.
+    rack = number is not None and number > max(4, 2 * found.devices)
+    if not rack:
+        offers += spread
     # An upper end that stems from an unknown shape would send the user after a card that is needlessly large.
     gib = math.ceil(min(needed.high, 1.15 * needed.total) / 2**30)
     if found.budget.where in ("cpu", "shared", "unified"):
         gib = math.ceil(gib * 1.1)
     offers.append(remedy("more_memory", {"gib": str(gib)}))
+    if rack:
+        offers += spread
     seen: set[tuple[str, str]] = set()
     unique = []
     for one in offers:
