@@ -173,7 +173,7 @@ class LocalHost:
     def call(self, name: str, arguments: str = "") -> Reading:
         from probes import native
 
-        calls = native.local_calls() if self._calls is None else self._calls
+        calls = native.local_calls(self._cancelled) if self._calls is None else self._calls
         source = f"{name}({arguments})"
         function = calls.get(name)
         if function is None:

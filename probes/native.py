@@ -76,11 +76,13 @@ def children(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     return (sys.executable, "-P", str(Path(__file__).parent / "hardware" / "native_child.py"), name, *arguments)
 
 
-def _in_child(name: str) -> Callable[[str], str]:
+def _in_child(name: str, cancelled: Callable[[], bool] | None) -> Callable[[str], str]:
     def ask(arguments: str) -> str:
         from probes import child
 
-        done = child.run(children(name, (arguments,) if arguments else ()), limit_s=3.0)
+        done = child.run(children(name, (arguments,) if arguments else ()), limit_s=3.0, cancelled=cancelled)
+        if done.ended == "cancelled":
+            raise CallFailed(f"{name} was cancelled", "failed")
         if done.ended == "timed_out":
             raise CallFailed(f"{name} did not answer within three seconds", "timed_out")
         if done.ended != "exited" or done.rc not in (0, 3):
@@ -92,14 +94,14 @@ def _in_child(name: str) -> Callable[[str], str]:
     return ask
 
 
-def local_calls() -> Mapping[str, Callable[[str], str]]:
+def local_calls(cancelled: Callable[[], bool] | None = None) -> Mapping[str, Callable[[str], str]]:
     """Calls that this machine can answer, by name."""
     from probes.software import calls
 
     found: dict[str, Callable[[str], str]] = {
         "affinity": affinity, "cpu_count": cpu_count, "uname": uname, "libc": libc, "computer_name": computer_name,
-        "nvml": _in_child("nvml"), "metal": _in_child("metal"),
-        "cuda_attributes": _in_child("cuda_attributes"), **calls.calls(),
+        "nvml": _in_child("nvml", cancelled), "metal": _in_child("metal", cancelled),
+        "cuda_attributes": _in_child("cuda_attributes", cancelled), **calls.calls(),
     }  # fmt: skip
     if sys.platform == "win32":
         from probes.hardware import windows_calls

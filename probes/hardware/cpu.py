@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Any
 
 from knowledge.text import Text
 from probes.hardware import cgroups, topology
-from probes.hardware.notes import Notes, cpu_list, cpuinfo_blocks, integer, outputs, pairs, words_of
+from probes.hardware.notes import Notes, cpu_list, cpuinfo_blocks, integer, json_in, outputs, pairs, words_of
 from probes.host import Host, Reading
 
 VENDORS = {
@@ -37,6 +38,8 @@ def read(host: Host) -> Notes:
         _flags(notes, groups, reading, told)
         _from_lscpu(notes, told)
         _from_rocm(host, notes)
+        if host.os != "linux":
+            _bsd(host, notes)
         _cores(notes, groups, reading)
         _hidden_topology(host, notes)
     _usable(host, notes)
@@ -46,9 +49,24 @@ def read(host: Host) -> Notes:
 def _lscpu(host: Host) -> tuple[list[tuple[str, str]], str]:
     """Keys and values of lscpu's text; asked only of recordings, since it reads the same files as we do."""
     for reading in outputs(host, "lscpu") if host.recorded else ():
+        if reading.ok and reading.text.lstrip().startswith("{"):
+            return _fields(json_in(reading.text)), reading.source
         if reading.ok:
             return list(pairs(reading.text)), reading.source
     return [], "lscpu"
+
+
+def _fields(told: Any) -> list[tuple[str, str]]:
+    """lscpu -J as keys and values; newer versions nest groups of fields."""
+    found: list[tuple[str, str]] = []
+    waiting = list(told.get("lscpu") or ()) if isinstance(told, dict) and isinstance(told.get("lscpu"), list) else []
+    while waiting and len(found) < 1000:
+        one = waiting.pop(0)
+        if isinstance(one, dict):
+            found.append((str(one.get("field") or "").rstrip(":"), str(one.get("data") or "")))
+            children = one.get("children")
+            waiting = (list(children) if isinstance(children, list) else []) + waiting
+    return found
 
 
 def _value(told: list[tuple[str, str]], *names: str) -> str | None:
@@ -203,6 +221,17 @@ def _from_lscpu(notes: Notes, told: tuple[list[tuple[str, str]], str]) -> None:
         if match and size and size[3]:
             caches[match[1]] = round(float(size[1]) * 1024 ** " KMG".index(size[2]))
     notes.say("cache_bytes", caches or None, source)
+
+
+def _bsd(host: Host, notes: Notes) -> None:
+    """FreeBSD and its relatives have no /proc; sysctl names the processor and counts its CPUs."""
+    for reading in outputs(host, "sysctl", ("hw.model", "hw.ncpu", "kern.smp.cores")):
+        told = dict(pairs(reading.text)) or dict(pairs(reading.text, "="))
+        notes.say("model", words_of(told.get("hw.model")), reading.source)
+        notes.say("logical_cpus", integer(told.get("hw.ncpu"), 65_536) or None, reading.source)
+        notes.say("physical_cores", integer(told.get("kern.smp.cores"), 65_536) or None, reading.source)
+    low = str(notes.get("model") or "").lower()
+    notes.say("vendor", "intel" if "intel" in low else "amd" if "amd" in low else None, notes.sources.get("cpu.model", ""))
 
 
 def _from_rocm(host: Host, notes: Notes) -> None:

@@ -6,7 +6,7 @@ import re
 
 from knowledge.text import Text
 from probes.hardware import cgroups
-from probes.hardware.notes import LIMIT_BYTES, Notes
+from probes.hardware.notes import LIMIT_BYTES, Notes, outputs
 from probes.host import Host
 
 
@@ -27,6 +27,10 @@ def read(host: Host) -> Notes:
     values = meminfo(host.read(source).text)
     total = values.get("MemTotal")
     notes.say("total_bytes", total, source)
+    if host.os != "linux":
+        for reading in outputs(host, "sysctl", ("hw.physmem",)):
+            match = re.search(r"^hw\.physmem\s*[:=]\s*(\d{6,17})$", reading.text, re.MULTILINE)
+            notes.say("total_bytes", int(match[1]) if match else None, reading.source)
     available = values.get("MemAvailable")
     if available is not None and (total is None or available <= total):
         notes.say("available_bytes", available, source)

@@ -172,6 +172,8 @@ def from_tool(reading: Reading) -> list[Device]:
         return _amd_smi(told if isinstance(told, list) else [told], source)
     if isinstance(told, dict):
         return _rocm_smi_json(told, source)
+    if re.search(r"^GPU: \d+\s*$", text, re.MULTILINE):
+        return _amd_smi_text(text, source)
     if re.search(r"^device,", text, re.MULTILINE):
         return _rocm_smi_csv(text, source)
     if re.search(r"^GPU\[\d+\]\s*:", text, re.MULTILINE):
@@ -259,6 +261,25 @@ def _amd_smi(rows: list[Any], source: str) -> list[Device]:
         if isinstance(size, dict):
             device.say("memory_bytes", _plausible(size_bytes(f"{size.get('value')} {size.get('unit')}")), source)
         device.say("driver_version", _driver_version(str(driver.get("version") or "")), source)
+        found.append(device)
+    return found
+
+
+def _amd_smi_text(text: str, source: str) -> list[Device]:
+    """The indented form of `amd-smi static` and `amd-smi list`."""
+    found = []
+    for part in re.split(r"^(?=GPU: \d+\s*$)", text, flags=re.MULTILINE)[1:]:
+        told: dict[str, str] = {}
+        for key, value in pairs(part):
+            told.setdefault(key, value)
+        device = Device(VENDOR, address=address_of(told.get("BDF")))
+        device.say("name", words_of(told.get("MARKET_NAME")), source)
+        match = re.fullmatch(r"0x([0-9a-f]{4})", told.get("DEVICE_ID", "").lower())
+        device.say("pci_id", f"1002:{match[1]}" if match else None, source)
+        device.say("target", gfx_name(told.get("TARGET_GRAPHICS_VERSION")), source)
+        memory = re.search(r"^\s+VRAM:\s*$.*?^\s+SIZE: ([^\n]+)$", part, re.MULTILINE | re.DOTALL)
+        device.say("memory_bytes", _plausible(size_bytes(memory[1])) if memory else None, source)
+        device.extra["listed"] = True
         found.append(device)
     return found
 

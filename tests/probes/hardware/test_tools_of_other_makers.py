@@ -79,6 +79,41 @@ def test_tables_after_nvidias_example(
     assert (card.pci_address, card.driver_version, card.state) == (address, driver, "usable")
 
 
+AMD_SMI = """\
+GPU: 0
+    ASIC:
+        MARKET_NAME: AMD Instinct MI300X
+        VENDOR_ID: 0x1002
+        DEVICE_ID: 0x74a1
+        TARGET_GRAPHICS_VERSION: gfx942
+    BUS:
+        BDF: 0000:05:00.0
+    VRAM:
+        TYPE: HBM
+        SIZE: 196592 MB
+"""
+
+
+def test_amd_smi_as_text(tmp_path: Path) -> None:
+    (card,) = profile(tmp_path, commands={"amd-smi static": AMD_SMI}).accelerators
+    assert (card.name, card.target, card.memory_bytes, card.pci_address) == ("AMD Instinct MI300X", "gfx942", 196592 << 20, "0000:05:00.0")
+
+
+def test_lscpu_as_json(tmp_path: Path) -> None:
+    text = ('{"lscpu": [{"field": "Architecture:", "data": "x86_64"}, {"field": "CPU(s):", "data": "24"}, {"field": "Vendor ID:", "data": '
+            '"AuthenticAMD", "children": [{"field": "Model name:", "data": "AMD Ryzen 9 5900X"}, {"field": "Core(s) per socket:", "data": "12"}, '
+            '{"field": "Socket(s):", "data": "1"}]}]}')  # fmt: skip
+    cpu = profile(tmp_path, commands={"lscpu -J": text}).cpu
+    assert (cpu.model, cpu.vendor, cpu.logical_cpus, cpu.physical_cores, cpu.sockets) == ("AMD Ryzen 9 5900X", "amd", 24, 12, 1)
+
+
+def test_freebsd(tmp_path: Path) -> None:
+    text = "hw.model: Intel(R) Xeon(R) Gold 6132 CPU @ 2.60GHz\nhw.ncpu: 28\nhw.physmem: 68504104960\nkern.smp.cores: 14\n"
+    found = profile(tmp_path, system="freebsd", commands={"sysctl -a": text, "uname -r": "13.2-RELEASE\n", "uname -m": "amd64\n"})
+    assert (found.system.os, found.system.arch, found.system.kernel) == ("freebsd", "x86_64", "13.2-RELEASE")
+    assert (found.cpu.vendor, found.cpu.logical_cpus, found.cpu.physical_cores, found.memory.total_bytes) == ("intel", 28, 14, 68504104960)
+
+
 GERMAN = """\
 Hostname:                                      PC
 Betriebssystemname:                            Microsoft Windows 11 Pro
