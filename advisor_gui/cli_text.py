@@ -34,6 +34,10 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False)
 
 
+def colon(language: str) -> str:
+    return "：" if language == "zh" else ": "
+
+
 def heading(out: Console, title: Text, language: str) -> None:
     out.print()
     out.print(title.said(language), style="bold")
@@ -114,7 +118,7 @@ def findings(value: Sequence[Finding], language: str, *, silent_when_none: bool 
     heading(out, Text("Findings", "发现"), language)
     for finding in value:
         word = wording.SEVERITY[finding.severity].said(language)
-        out.print(f"  {word}: {finding.because.said(language)}", style=SEVERITY_STYLE[finding.severity])
+        out.print(f"  {word}{colon(language)}{finding.because.said(language)}", style=SEVERITY_STYLE[finding.severity])
         where = "; ".join(dict.fromkeys(f"{e.fact} ({e.source})" for e in finding.evidence[:3]))
         out.print(f"      {finding.code} · {finding.subject}" + (f" · {where}" if where else ""), style="dim")
         remedies(out, finding.remedies, language)
@@ -144,7 +148,8 @@ def recommendation(
         for other in value.others:
             why = other.why[0].said(language) if other.why else ""
             fit = wording.FIT[other.fit].said(language)
-            out.print(f"  {_name(knowledge, other.framework)} — {fit}. {why}", style=None)
+            stop = "。" if language == "zh" else ". "
+            out.print(f"  {_name(knowledge, other.framework)} — {fit}{stop}{why}", style=None)
     if value.unsuitable:
         heading(out, Text("Ruled out", "已排除"), language)
         for other in value.unsuitable:
@@ -177,7 +182,7 @@ def assessment(
     out = console()
     if title:
         heading(out, Text(_name(knowledge, value.framework), _name(knowledge, value.framework)), language)
-    out.print(f"  {_name(knowledge, value.framework)}: {wording.FIT[value.fit].said(language)}", style=FIT_STYLE[value.fit])
+    out.print(f"  {_name(knowledge, value.framework)}{colon(language)}{wording.FIT[value.fit].said(language)}", style=FIT_STYLE[value.fit])
     for sentence in value.why:
         out.print(f"  {sentence.said(language)}")
     if value.stack.components:
@@ -292,7 +297,7 @@ def smoke(value: SmokeResult, language: str) -> None:
     out = console()
     heading(out, Text(f"Smoke test · {value.check}", f"冒烟测试 · {value.check}"), language)
     style = SMOKE_STYLE.get(value.outcome, "bold red")
-    out.print(f"  {wording.SMOKE_OUTCOME[value.outcome].said(language)}: {value.because.said(language)}", style=style)
+    out.print(f"  {wording.SMOKE_OUTCOME[value.outcome].said(language)}{colon(language)}{value.because.said(language)}", style=style)
     rows(out, [(m.label, wording.number(m.value, m.unit).said(language)) for m in value.measures], language)
     times = [(Text("Installing", "安装"), value.install_s), (Text("Running", "运行"), value.run_s)]
     rows(out, [(label, wording.duration(t).said(language)) for label, t in times if t is not None], language)
