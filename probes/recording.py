@@ -301,6 +301,9 @@ class _Folder(_Store):
         import os
 
         self._place, self._name = place, name
+        if not os.path.lexists(place / "recording.json"):
+            # Asked before anything is walked: the folder may be a whole disk.
+            raise BadRecording(f"{name}: holds no recording.json, so it is no recording of a machine.")
         names: list[str] = []
         links: dict[str, str] = {}
         top = str(place)
@@ -309,8 +312,11 @@ class _Folder(_Store):
             prefix = "" if inside == "." else inside + "/"
             for entry in (*folders, *files):
                 full = Path(folder, entry)
-                if full.is_symlink():
-                    links[prefix + entry] = str(full.readlink())
+                try:
+                    if full.is_symlink():
+                        links[prefix + entry] = str(full.readlink())
+                except OSError as error:
+                    raise BadRecording(f"{name}: {prefix}{entry} cannot be read: {error.strerror or error}.") from None
             names += [prefix + entry for entry in files if prefix + entry not in links]
             if len(names) + len(links) > LIMIT_ENTRIES:
                 raise BadRecording(f"{name}: holds more than {LIMIT_ENTRIES} files, more than any recording.")
