@@ -44,16 +44,15 @@ def main(file: str | None = None) -> int:
 
 
 def application(argv: list[str]) -> QApplication:
-    """The one QApplication, with fonts that hold every glyph of both languages."""
+    """The one QApplication, in our style."""
     keep_constants()
     existing = QApplication.instance()
     app = existing if isinstance(existing, QApplication) else QApplication(argv)
     app.setApplicationName("stackfit")
     app.setApplicationDisplayName("Stackfit")
-    app.setApplicationVersion(session.version())
     app.setDesktopFileName(APP_ID)
     app.setStyle("Fusion")
-    fonts()
+    choose_font(None)
     return app
 
 
@@ -74,16 +73,17 @@ def keep_constants() -> None:
             count.value += 1 << 40
 
 
-def fonts() -> None:
-    """The system's own Latin font first, then our Chinese one: asked alone, Qt may pick Japanese glyph shapes."""
-    from importlib import resources
-
-    assets = resources.files("advisor_gui.ui") / "assets"
+def han() -> str | None:
+    """Register our Chinese fonts and return their family."""
     family = None
-    for file in sorted(assets.iterdir(), key=lambda f: f.name):
-        if file.name.endswith((".otf", ".ttf")):
-            number = QFontDatabase.addApplicationFontFromData(file.read_bytes())
-            family = next(iter(QFontDatabase.applicationFontFamilies(number)), family)
+    for file in sorted(Path(__file__).with_name("assets").glob("*.otf")):
+        number = QFontDatabase.addApplicationFont(str(file))
+        family = next(iter(QFontDatabase.applicationFontFamilies(number)), family)
+    return family
+
+
+def choose_font(family: str | None) -> None:
+    """The system's own Latin font first, then FAMILY for Chinese: asked alone, Qt may pick Japanese glyph shapes."""
     font = QApplication.font()
     latin = QFontInfo(font).family()
     font.setFamilies([latin, family] if family else [latin])
@@ -100,7 +100,6 @@ class Program:
     """The open window with what it is made of."""
 
     def __init__(self, app: QApplication, places: session.Folders) -> None:
-        from advisor_gui.ui import documents
         from advisor_gui.ui.main_window import MainWindow
 
         self.app = app
@@ -111,13 +110,27 @@ class Program:
         self.desk = Desk(places)
         self.settings = settings
         self._translator: QTranslator | None = None
+        self._complete = False
         self.context = Context(
             desk=self.desk, jobs=self.jobs, words=self.words, look=self.look, settings=settings,
             go=self._go, say=self._say, complain=self._complain,
         )  # fmt: skip
         self._paint()
-        self._translate()
+        if self.words.language == "zh":
+            choose_font(han())  # English needs it only once something Chinese is shown, which is after the first frame
         self.window: MainWindow = MainWindow(self.context)
+
+    def complete(self) -> None:
+        """What the first frame can do without: fonts of the other language, actions, icons, dropping, recovery."""
+        from advisor_gui.ui import documents
+
+        if self._complete:
+            return
+        self._complete = True
+        self.app.setApplicationVersion(session.version())
+        if self.words.language != "zh":
+            choose_font(han())
+        self._translate()
         do = self.context.actions
         do["new"] = partial(documents.new, self.window, self.context)
         do["open"] = partial(documents.ask_open, self.window, self.context)
@@ -138,16 +151,19 @@ class Program:
         self._keeper.setInterval(60_000)
         self._keeper.timeout.connect(partial(documents.keep_for_recovery, self.context))
         self._keeper.start()
+        self.window.complete()
 
     def retire(self) -> None:
         """After the window was closed: nothing ticks any more."""
-        self._keeper.stop()
+        if self._complete:
+            self._keeper.stop()
         if self._translator is not None:
             self.app.removeTranslator(self._translator)
             self._translator = None
 
     def begin(self, file: str | None) -> None:
         """After the first paint: the first page, the knowledge, the scan."""
+        self.complete()
         self.window.show_page("machine")
         self.jobs.start("catalog", self._load_catalog, on_done=self.desk.set_catalog, on_error=self._fault)
         if file:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from advisor_gui import flow, session
-from advisor_gui.report.value import Report
 from advisor_gui.ui.context import Context
 from knowledge import documents
 from knowledge.answers import Answers
 from knowledge.documents import BadInput
+
+if TYPE_CHECKING:
+    from advisor_gui.report.value import Report
 
 RECOVERY = "recovery.stackfit"
 
@@ -31,6 +34,8 @@ def encode(context: Context) -> bytes:
 
 def decode(raw: str, name: str) -> Report:
     """A .stackfit document or a report in JSON. Raises BadInput."""
+    from advisor_gui.report.value import Report
+
     return documents.convert(documents.parse(raw, name), Report, name)
 
 

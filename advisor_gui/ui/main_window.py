@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from PySide6.QtCore import QByteArray
+from PySide6.QtCore import QByteArray, QSize
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -20,12 +20,10 @@ from PySide6.QtWidgets import (
 )  # fmt: skip
 
 from advisor_gui import flow
-from advisor_gui.ui import documents, icons, pages
+from advisor_gui.ui import documents, pages
 from advisor_gui.ui.context import Context
-from advisor_gui.ui.drops import Drops
 from advisor_gui.ui.foot import Foot
 from advisor_gui.ui.menus import Menus
-from advisor_gui.ui.notices import Notices
 from advisor_gui.ui.pages.base import Page, label
 from advisor_gui.ui.theme import SPACE
 
@@ -39,7 +37,6 @@ class MainWindow(QMainWindow):
         self._pages: dict[str, Page] = {}
         self._buttons: dict[str, QPushButton] = {}
         self._headings: dict[str, QLabel] = {}
-        self.notices = Notices(context)
         self._build()
         do = context.actions
         do.setdefault("quit", self.close)
@@ -49,13 +46,22 @@ class MainWindow(QMainWindow):
             do[name] = partial(self.show_page, name)
         self.menus = Menus(self, context)
         self.setStatusBar(Foot(context))
-        self._drops = Drops(self, context, partial(documents.open_path, self, context))
         self._say()
         context.words.changed.connect(self._say)
-        context.look.changed.connect(self._paint_icons)
         context.desk.listen(self._desk_changed)
         if context.settings.now.geometry:
             self.restoreGeometry(QByteArray.fromHex(context.settings.now.geometry.encode()))
+
+    def complete(self) -> None:
+        """After the first frame: what hangs on the window without changing its shape."""
+        from advisor_gui.ui.drops import Drops
+        from advisor_gui.ui.notices import Notices
+
+        self.notices = Notices(self.context)
+        self._right.insertWidget(0, self.notices)
+        self._drops = Drops(self, self.context, partial(documents.open_path, self, self.context))
+        self._paint_icons()
+        self.context.look.changed.connect(self._paint_icons)
 
     def _build(self) -> None:
         body = QWidget()
@@ -79,6 +85,7 @@ class MainWindow(QMainWindow):
                 button = QPushButton()
                 button.setProperty("kind", "rail")
                 button.setCheckable(True)
+                button.setIconSize(QSize(16, 16))
                 button.clicked.connect(partial(self.show_page, name))
                 group.addButton(button)
                 down.addWidget(button)
@@ -88,12 +95,11 @@ class MainWindow(QMainWindow):
         right = QVBoxLayout()
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
-        right.addWidget(self.notices)
+        self._right = right
         self.stack = QStackedWidget()
         right.addWidget(self.stack, 1)
         across.addLayout(right, 1)
         self.setCentralWidget(body)
-        self._paint_icons()
 
     def _step(self, step: object) -> None:
         found = step(self.current()) if callable(step) else None
@@ -136,6 +142,8 @@ class MainWindow(QMainWindow):
         self.setWindowModified(desk.unsaved and desk.document is not None)
 
     def _paint_icons(self) -> None:
+        from advisor_gui.ui import icons
+
         for name, button in self._buttons.items():
             button.setIcon(icons.icon(name, self.context.look.tokens.text, self.context.look.tokens.accent))
 

@@ -88,11 +88,11 @@ def palette(tokens: Tokens) -> QPalette:
 
 def style_sheet(t: Tokens) -> str:
     """One style sheet for the whole program; widgets name themselves by the property `kind`."""
-    from importlib import resources
+    from pathlib import Path
 
     # Fusion draws arrows and ticks from palette shades that vanish in the dark; these are our own strokes.
-    assets = (resources.files("advisor_gui.ui") / "assets").joinpath("dark" if t.dark else "light")
-    down, tick, dot = (str(assets / f"{name}.svg").replace("\\", "/") for name in ("down", "tick", "dot"))
+    assets = Path(__file__).with_name("assets") / ("dark" if t.dark else "light")
+    down, tick, dot = ((assets / f"{name}.svg").as_posix() for name in ("down", "tick", "dot"))
     return f"""
     QWidget {{ color: {t.text}; }}
     QMainWindow, QDialog {{ background: {t.window}; }}

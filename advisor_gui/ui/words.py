@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
@@ -13,10 +13,9 @@ from knowledge.text import Text
 def load() -> dict[str, Text]:
     """All labels: each file of `i18n/` holds {key: {en, zh}}; the key is `file.key`."""
     found: dict[str, Text] = {}
-    for file in sorted((resources.files("advisor_gui.ui") / "i18n").iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".json"):
-            page = msgspec.json.decode(file.read_bytes(), type=dict[str, Text])
-            found |= {f"{file.name[:-5]}.{key}": text for key, text in page.items()}
+    decoder = msgspec.json.Decoder(dict[str, Text])
+    for file in sorted(Path(__file__).with_name("i18n").glob("*.json")):
+        found |= {f"{file.stem}.{key}": text for key, text in decoder.decode(file.read_bytes()).items()}
     return found
 
 
