@@ -16,9 +16,13 @@ from knowledge.verdicts import Assessment
 
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "torch": ("train.py",), "lora": ("train.py",), "keras": ("train.py",), "jax": ("train.py",), "sklearn": ("train.py",),
-    "export": ("train.py", "export.py"), "ddp": ("train.py",), "rl": ("train.py",), "vllm": ("serve.py",), "serve": ("serve.py",),
+    "export": ("train.py", "export.py"), "ddp": ("train.py",), "rl": ("train.py",), "serve": ("serve.py",),
+    "llm-server": ("serve.py", "ask.py"),
     "generic": (),
 }  # fmt: skip
+
+
+TRACKERS = ("mlflow", "wandb", "tensorboard")
 
 
 def contents(
@@ -27,11 +31,13 @@ def contents(
     """File name to text."""
     project = quoting.name(f"{answers.scenario}-starter")
     made = {script: template(family, script) for script in SCRIPTS[family]}
+    if any("from tracking import" in text for text in made.values()):
+        made["tracking.py"] = template("common", "tracking.py")
     made["config.json"] = json.dumps(config(chosen, answers), indent=2, ensure_ascii=False) + "\n"
-    made["requirements.txt"] = requirements(family, chosen)
+    made["requirements.txt"] = requirements(family, chosen, answers)
     if lock is not None:
         made["requirements.lock.txt"] = lock
-    made["pyproject.toml"] = pyproject(project, family, chosen)
+    made["pyproject.toml"] = pyproject(project, family, chosen, answers)
     if SCRIPTS[family]:
         made["tests/test_starter.py"] = template("common", "test_starter.py")
     made["Dockerfile"] = dockerfile(family, chosen)
@@ -42,7 +48,9 @@ def contents(
     made[".gitignore"] = ".venv/\n__pycache__/\nruns/\n*.onnx\n*.onnx.data\n"
     made |= configs(family, chosen, answers)
     made |= cluster.files(project, family, chosen, answers)
-    made["README.md"] = readme.text(project, family, chosen, answers, tuple(sorted(made)), language)
+    made["README.md"] = readme.text(
+        project, family, chosen, answers, tuple(sorted(made)), language, machine.system.os
+    )
     return made
 
 
@@ -68,22 +76,33 @@ def config(chosen: Assessment, answers: Answers) -> dict[str, Any]:
         "tensor_parallel": plan.tensor_parallel if plan is not None else 1,
         "sharding": plan.sharding if plan is not None else None,
         "offload": plan.offload if plan is not None else None,
-        "tracking": answers.needs.tracking or "none",
+        "server": families.server(chosen),
+        "tracking": tracking(chosen, answers),
         "seed": 1,
     }
 
 
-def requirements(family: families.Family, chosen: Assessment) -> str:
+def tracking(chosen: Assessment, answers: Answers) -> str:
+    """The tracker asked for, else the one that the stack brings along."""
+    if answers.needs.tracking is not None:
+        return answers.needs.tracking
+    have = {c.framework for c in chosen.stack.components}
+    return next((t for t in TRACKERS if t in have), "none")
+
+
+def requirements(family: families.Family, chosen: Assessment, answers: Answers) -> str:
     """The plan's exact pins, then what the scripts need beside them; no index address, since those are the user's own."""
     pins = [p.requirement for p in chosen.install.packages] if chosen.install is not None else []
     have = {p.name.lower().replace("_", "-") for p in chosen.install.packages} if chosen.install is not None else set()
-    extra = [name for name in (*families.EXTRA[family], "pytest") if name not in have]
+    tracker = tracking(chosen, answers)
+    wanted = (*families.EXTRA[family], *((tracker,) if tracker in TRACKERS else ()), "pytest")
+    extra = [name for name in wanted if name not in have]
     return "\n".join([*pins, *extra]) + "\n"
 
 
-def pyproject(project: str, family: families.Family, chosen: Assessment) -> str:
+def pyproject(project: str, family: families.Family, chosen: Assessment, answers: Answers) -> str:
     python = chosen.stack.python or "3.11"
-    depends = tuple(requirements(family, chosen).split())
+    depends = tuple(requirements(family, chosen, answers).split())
     return "\n".join([
         "[project]", f"name = {quoting.toml_string(project)}", 'version = "0.1.0"',
         f"requires-python = {quoting.toml_string('>=' + python)}", f"dependencies = {quoting.toml_list(depends)}", "",
@@ -116,7 +135,8 @@ def dockerfile(family: families.Family, chosen: Assessment) -> str:
     lines.append("COPY . .")
     script = next(iter(SCRIPTS[family]), None)
     if script is not None:
-        lines.append("CMD " + quoting.docker_json(("python", script)))
+        host = ("--host", "0.0.0.0") if script == "serve.py" else ()  # noqa: S104 - inside the container
+        lines.append("CMD " + quoting.docker_json(("python", script, *host)))
     return "\n".join(lines) + "\n"
 
 
@@ -145,6 +165,8 @@ def configs(family: families.Family, chosen: Assessment, answers: Answers) -> di
         }  # fmt: skip
         if plan is not None and plan.offload:
             body["zero_optimization"] |= {"offload_optimizer": {"device": "cpu"}}
+            if plan.offload == "parameters" and stage == 3:
+                body["zero_optimization"] |= {"offload_param": {"device": "cpu"}}
         made["deepspeed.json"] = json.dumps(body, indent=2) + "\n"
     if "llama-factory" in have:
         made["llamafactory.yaml"] = yaml.safe_dump({

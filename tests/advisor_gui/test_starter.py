@@ -27,13 +27,15 @@ def found(*frameworks: str) -> Recommendation:
     parts = tuple(Component(role="core", framework=f, version="1.0", device="cuda") for f in frameworks)
     plan = InstallPlan(packages=(PlannedPackage(name="torch", requirement="torch==2.13.0", index_id="cpu", index_url="https://example.org/cpu"),),
                        environment={"A": EVIL}, commands={"pip": {"bash": ("python -m pip install torch==2.13.0",)}})  # fmt: skip
-    return Recommendation(scenario="x", chosen=Assessment(framework=frameworks[0], fit="ready", stack=Stack(components=parts, python="3.11"), install=plan))
+    stack = Stack(components=parts, python="3.11")
+    return Recommendation(scenario="x", chosen=Assessment(framework=frameworks[0], fit="ready", stack=stack, install=plan))
 
 
 @pytest.mark.parametrize(("frameworks", "family"), [
     (("pytorch",), "torch"), (("trl", "peft", "pytorch"), "lora"), (("keras", "tensorflow"), "keras"), (("flax", "jax"), "jax"),
     (("scikit-learn",), "sklearn"), (("onnxruntime", "pytorch"), "export"), (("onnxruntime",), "serve"), (("fsdp", "pytorch"), "ddp"),
-    (("stable-baselines3", "pytorch"), "rl"), (("vllm", "pytorch"), "vllm"), (("ollama",), "generic"),
+    (("stable-baselines3", "pytorch"), "rl"), (("vllm", "pytorch"), "llm-server"), (("ollama",), "llm-server"),
+    (("verl", "vllm", "pytorch"), "generic"), (("accelerate", "pytorch", "vllm"), "torch"),
 ])  # fmt: skip
 def test_family_and_files(frameworks: tuple[str, ...], family: str, tmp_path: Path) -> None:
     chosen = found(*frameworks).chosen
