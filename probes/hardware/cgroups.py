@@ -11,7 +11,7 @@ from probes.hardware.notes import LIMIT_BYTES, cpu_list, integer
 from probes.host import Host
 
 UNLIMITED = 1 << 60  # version 1 writes the largest multiple of a page for "no limit"
-LIMIT_DEPTH = 64
+LIMIT_DEPTH = 512
 
 
 class Mount(msgspec.Struct, frozen=True):

@@ -57,7 +57,20 @@ def rows(text: str) -> list[Row]:
     if len(lines) >= 2 and "," in lines[0]:
         names = [name.strip() for name in lines[0].split(",")]
         return [dict(zip(names, (v.strip() for v in line.split(",")), strict=False)) for line in lines[1:]]
-    return []
+    return _columns(lines)
+
+
+def _columns(lines: list[str]) -> list[Row]:
+    """wmic's plain table: each column as wide as its widest value, its name at the start."""
+    plain = bool(lines) and all(re.fullmatch(r"\w+", word) for word in lines[0].split())
+    heads = list(re.finditer(r"\w+", lines[0])) if plain else []
+    if len(lines) < 2 or not heads:
+        return []
+    starts = [head.start() for head in heads]
+    ends = [*starts[1:], None]
+    return [
+        {head[0]: line[start:end].strip() for head, start, end in zip(heads, starts, ends, strict=True)} for line in lines[1:]
+    ]
 
 
 def registry(host: Host, fragment: str) -> tuple[Row, str]:

@@ -245,7 +245,7 @@ def _table(text: str, answer: Answer) -> None:
     match = re.search(r"CUDA (?:UMD )?Version: *(\S+)", line)
     answer.cuda = cuda_of(match[1]) if match else None
     rows = re.findall(
-        r"^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s+([0-9A-Fa-f:]+\.[0-7])[^|]*\|[^|]*\|\s*\n\|([^|]*)\|([^|]*)\|[^|]*\|(?:[^\n]*\n\|[^|]*\|[^|]*\|\s*(\S+))?",
+        r"^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*\|\s+([0-9A-Fa-f:]+\.[0-7]|N/A)[^|]*\|[^|]*\|\s*\n\|([^|]*)\|([^|]*)\|[^|]*\|(?:[^\n]*\n\|[^|]*\|[^|]*\|\s*(\S+))?",
         text, re.MULTILINE,
     )  # fmt: skip
     for _, name, bus, _, usage, mig in rows:

@@ -107,6 +107,31 @@ def test_lscpu_as_json(tmp_path: Path) -> None:
     assert (cpu.model, cpu.vendor, cpu.logical_cpus, cpu.physical_cores, cpu.sockets) == ("AMD Ryzen 9 5900X", "amd", 24, 12, 1)
 
 
+def test_wmic_as_a_plain_table(tmp_path: Path) -> None:
+    line = "wmic path win32_VideoController get name,AdapterRAM,DriverVersion"
+    text = "AdapterRAM  DriverVersion  Name                     \r\r\n4293918720  31.0.15.3623   NVIDIA GeForce RTX 3060  \r\r\n\r\r\n"
+    (card,) = profile(tmp_path, system="windows", commands={line: text}).accelerators
+    assert (card.vendor, card.name, card.driver_version, card.memory_bytes) == ("nvidia", "NVIDIA GeForce RTX 3060", "536.23", None)
+
+
+def test_quota_at_the_top_of_a_deep_tree(tmp_path: Path) -> None:
+    found = profile(tmp_path, files={
+        "/proc/self/cgroup": "0::/" + "/".join(f"a{n}" for n in range(200)) + "\n", "/proc/cpuinfo": "processor\t: 0\n\nprocessor\t: 1\n",
+        "/proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "/sys/fs/cgroup/a0/cpu.max": "150000 100000\n",
+    })  # fmt: skip
+    assert found.cpu.usable_cpus == 1.5
+
+
+def test_jetson_orin_in_nvidia_smi(tmp_path: Path) -> None:
+    text = (
+        "| NVIDIA-SMI 540.4.0                Driver Version: 540.4.0      CUDA Version: 12.6     |\n"
+        "|   0  Orin (nvgpu)                  N/A  | N/A              N/A |                  N/A |\n"
+        "| N/A   N/A  N/A               N/A /  N/A | Not Supported        |     N/A          N/A |\n"
+    )
+    (card,) = profile(tmp_path, files={"/etc/nv_tegra_release": "# R36 (release), REVISION: 4.3\n"}, commands={"nvidia-smi": text}).accelerators
+    assert (card.name, card.driver_version, card.driver_api_max, card.memory_kind) == ("Orin (nvgpu)", "540.4.0", "12.6", "unified")
+
+
 def test_freebsd(tmp_path: Path) -> None:
     text = "hw.model: Intel(R) Xeon(R) Gold 6132 CPU @ 2.60GHz\nhw.ncpu: 28\nhw.physmem: 68504104960\nkern.smp.cores: 14\n"
     found = profile(tmp_path, system="freebsd", commands={"sysctl -a": text, "uname -r": "13.2-RELEASE\n", "uname -m": "amd64\n"})
