@@ -74,16 +74,16 @@ def only_here(options: argparse.Namespace, why: str) -> None:
 
 
 def probe(options: argparse.Namespace) -> int:
-    work = progress(options)
-    found = machine_of(options, work, environments=not options.no_environments)
-    if not options.machine or options.format == "text":
+    """A machine file holds what was read; what only the catalogue knows of a device is shown to people alone."""
+    found = machine_of(options, progress(options), environments=not options.no_environments)
+
+    def text(value: MachineProfile, language: str) -> None:
+        from advisor_gui import cli_text
         from knowledge import devices
 
-        if options.format == "text":
-            found = devices.complete(session.catalog(session.folders()), found)
-    from advisor_gui import cli_text
+        cli_text.machine(devices.complete(session.catalog(session.folders()), value), language)
 
-    show(options, found, cli_text.machine)
+    show(options, found, text)
     return OK
 
 
