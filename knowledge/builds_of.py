@@ -188,5 +188,6 @@ def _catalogued(
                 continue
             if any(name_key(item.name) == package and item.version == public for item in build.packages):
                 found.append(build)
-    devices = {build.device for build in found}
-    return found[0] if len(devices) == 1 else None
+    # The same version with another CUDA on another index, and nothing installed that tells which: not known.
+    answers = {(b.device, b.toolkit, b.targets_by_platform.get(platform or "", b.targets), b.target_min, b.target_max) for b in found}
+    return found[0] if len(answers) == 1 else None

@@ -27,6 +27,11 @@ OWN_TORCH = {
     "hygon": "DTK PyTorch", "metax": "MACA PyTorch", "iluvatar": "CoreX PyTorch", "kunlunxin": "XPyTorch",
     "enflame": "torch_gcu", "biren": "BIRENSUPA PyTorch",
 }  # fmt: skip
+# They bring onnxruntime along for a small model of their own.
+BRINGS_ORT = frozenset({
+    "fastembed", "chromadb", "rapidocr-onnxruntime", "faster-whisper", "magika", "markitdown", "silero-vad", "piper-tts", "openwakeword",
+    "unstructured-inference", "argostranslate", "flashrank", "optimum", "stanza", "kokoro-onnx",
+})  # fmt: skip
 JETSON = frozenset({(5, 3), (6, 2), (7, 2), (8, 7)})
 # The newest first, so that one pass is enough. Source: Intel SDM, feature detection; levels of the x86-64 psABI.
 IMPLIED = (
@@ -238,7 +243,7 @@ def _cpu_build(env: Environment, built: Built) -> Finding | None:
         return None
     card, choice = better
     severity: Severity = "info" if _inside(card) else "warning"
-    if built.package == "onnxruntime" and {"torch", "tensorflow", "jax"} & set(env.versions):
+    if built.package == "onnxruntime" and ({"torch", "tensorflow", "jax"} | BRINGS_ORT) & set(env.versions):
         severity = "info"  # most often brought along by another package
     if _is_jetson(env, card) and not built.marked:
         severity = "info"  # JetPack's own wheels carry no mark either

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - a wide character counts twice
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from knowledge.diagnosis.situation import VENDORS, Machine, found, title
@@ -33,12 +34,21 @@ LAST_BRANCH = {
 }  # fmt: skip
 
 
+DISPLAY = frozenset({"aspeed", "matrox", "vmware", "virtualbox", "qemu", "red-hat", "cirrus", "microsoft", "bochs", "silicon-motion", "xgi", "via"})
+DRAWS = re.compile(r"aspeed|ast\d{4}|matrox|g200|vmware svga|virtualbox|qxl|virtio|bochs|cirrus|hyper-v|basic (display|render)|silicon motion", re.I)
+
+
 def states(machine: Machine) -> Iterator[Finding]:
     """One finding per device that cannot be used."""
     for place, card in enumerate(machine.cards):
         rule = STATES.get(card.state)
-        if rule is not None:
+        if rule is not None and not _for_display(card):
             yield rule(machine, card, machine.fact(f"accelerators.{place}.state", card.state))
+
+
+def _for_display(card: Accelerator) -> bool:
+    """Whether the device only draws: the screen of a server's management chip or of a virtual machine."""
+    return card.vendor in DISPLAY or (card.vendor == "unknown" and card.kind == "gpu" and bool(DRAWS.search(card.name or "")))
 
 
 def _module(card: Accelerator) -> str:
@@ -212,7 +222,8 @@ def shape(machine: Machine) -> Iterator[Finding]:
 
 def age(machine: Machine) -> Iterator[Finding]:
     """No device at all, and devices that current frameworks have left behind."""
-    if machine.profile.accelerators == ():
+    named = [card for card in machine.cards if not _for_display(card)]
+    if machine.profile.accelerators is not None and not named:
         yield found("accel.none", "info", "accelerators", "There is no GPU or NPU here that frameworks know; everything runs on the processor.",
                     "没有检测到框架支持的 GPU 或 NPU，一切都在 CPU 上运行。", machine.fact("accelerators", "none"))  # fmt: skip
     for place, card in enumerate(machine.cards):
@@ -221,7 +232,9 @@ def age(machine: Machine) -> Iterator[Finding]:
         if have is not None and have < (5, 0):
             last_en = " the last PyTorch with it is 2.0 (CUDA 11.8)." if have == (3, 7) else " no PyTorch wheel has it either."
             last_zh = "最后支持它的 PyTorch 是 2.0（CUDA 11.8）。" if have == (3, 7) else "PyTorch 的轮子也不支持。"
-            yield found("accel.arch_too_old", "warning", title(card), f"No framework of today has code for capability {card.target};{last_en}",
+            # Beside a framework that is installed the package rules say what fails; a card that draws the screen harms nobody.
+            severity: Severity = "info" if machine.learns or any(c.vendor == "nvidia" and (capability(c.target) or (0, 0)) >= (5, 0) for c in machine.cards) else "warning"
+            yield found("accel.arch_too_old", severity, title(card), f"No framework of today has code for capability {card.target};{last_en}",
                         f"当前任何框架都不含计算能力 {card.target} 的代码；{last_zh}", proof, (remedy("use_instead", {"device": "processor (CPU)"}),))  # fmt: skip
         elif have is not None and have < (7, 5) and have not in ((5, 3), (6, 2), (7, 2)):
             yield found("accel.arch_too_old", "info", title(card), f"PyTorch 2.14 from the index cu126 is the last with code for capability {card.target}; CUDA 13 dropped it.",

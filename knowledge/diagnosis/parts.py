@@ -33,11 +33,15 @@ def together(env: Environment) -> Iterator[Finding]:
     for facts in env.machine.catalog.packages.values():
         for row in facts.together:
             have = env.versions.get(row.package)
-            if have is None or row.package in broken or row.package in ended:
+            if have is None or row.package in broken:
                 continue
+            if row.package in ended and not any(bounds.startswith("==") for bounds in row.beside.values()):
+                continue  # that it ended is the cause; a compiled pair still has one of its own
             if row.versions and within(have, row.versions) is not True:
                 continue
-            other = next((name for name in row.beside if _breaks(env, name, row.beside[name])), None)
+            other = next(
+                (name for name in row.beside if _breaks(env, name, row.beside[name]) and not _own_set(env, row.package, name)), None
+            )
             if other is None:
                 yield from _toolkit(env, row)
             elif row.code == "package.numpy_abi":
@@ -50,6 +54,8 @@ def together(env: Environment) -> Iterator[Finding]:
     groups: dict[str, list[Mismatch]] = {}
     for item in (*broken.values(), *_in_step(env, told)):
         groups.setdefault(item.other, []).append(item)
+    for item in _jaxlib(env, told):
+        groups.setdefault(item.other, []).append(item)
     for other, items in groups.items():
         told.update(item.row.package for item in items)
         yield _pair(env, items[0]) if len(items) == 1 else _several(env, other, items)
@@ -57,17 +63,32 @@ def together(env: Environment) -> Iterator[Finding]:
         yield from _marks(env)
         yield from _uses(env, told)
     yield from _wheel_names(env, told)
+    if "torch" not in told and not any(item.row.package == "torch" for item in broken.values()):
+        yield from _cuda_libraries(env)
+    yield from _keras(env)
 
 
 def _breaks(env: Environment, name: str, bounds: str) -> bool:
     have = env.versions.get(name)
-    return have is not None and within(have, bounds) is False and (name != "triton" or _cuda_torch(env))
+    if have is None or within(have, bounds) is not False:
+        return False
+    return name not in ("triton", "triton-windows") or _cuda_torch(env)
+
+
+def _own_set(env: Environment, package: str, other: str) -> bool:
+    """Whether both come from one image or nightly index, whose numbers are not those of releases."""
+    if "torch" not in (package, other):
+        return False
+    torch = env.built("torch")
+    partner = version(env.versions[other if package == "torch" else package].partition("+")[0])
+    if torch is None or partner is None:
+        return False
+    return torch.tag == "nv" and ("triton" in (package, other) or partner.is_prerelease)
 
 
 # Packages that carry the version of another in so many numbers: (package, other, numbers, where to read).
 IN_STEP = (
     ("torch-npu", "torch", 3, "https://gitcode.com/Ascend/pytorch"),
-    ("torch-mlu", "torch", 2, "https://www.cambricon.com/docs/"),
     ("torch-xla", "torch", 2, "https://github.com/pytorch/xla"),
     ("jax-cuda12-plugin", "jaxlib", 3, "https://github.com/jax-ml/jax/blob/main/docs/installation.md"),
     ("jax-cuda13-plugin", "jaxlib", 3, "https://github.com/jax-ml/jax/blob/main/docs/installation.md"),
@@ -98,6 +119,54 @@ def _in_step(env: Environment, told: set[str]) -> Iterator[Mismatch]:
         bounds = f"=={wanted}" if numbers == 3 else f"=={wanted}.*"
         row = Together(package=package, beside={other: bounds}, source=Source(url=url, date="2026"))
         yield Mismatch(row, other, bounds)
+
+
+def _jaxlib(env: Environment, told: set[str]) -> Iterator[Mismatch]:
+    """jax refuses a jaxlib that is newer than itself, and one that is much older."""
+    mine, theirs = version(env.versions.get("jax", "")), version(env.versions.get("jaxlib", "").partition("+")[0])
+    if mine is None or theirs is None or {"jax", "jax-metal"} & told or "jax-metal" in env.versions:
+        return
+    have, beside = (*mine.release, 0, 0)[:3], (*theirs.release, 0, 0)[:3]
+    if have[:2] == beside[:2]:
+        older = have[2] - beside[2] > 6
+    else:
+        older = have[:2] == (0, 5) or (have[0] == beside[0] and have[1] - beside[1] >= 2)
+    newer = beside > have
+    if newer or older:
+        wanted = ".".join(str(number) for number in have)
+        row = Together(package="jax", beside={"jaxlib": f"=={wanted}"}, source=Source(url="https://github.com/jax-ml/jax/blob/main/jax/_src/lib/__init__.py", date="2026"))
+        yield Mismatch(row, "jaxlib", f"=={wanted}")
+
+
+# Libraries whose number is that of the CUDA they belong to; torch finds the functions of its own release in them, or of a newer one.
+CUDA_LIBRARIES = ("nvidia-nvjitlink-cu12", "nvidia-cublas-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc-cu12")
+
+
+def _cuda_libraries(env: Environment) -> Iterator[Finding]:
+    """CUDA libraries older than those that torch was linked with (undefined symbol __nvJitLinkComplete_12_4 …)."""
+    torch = env.built("torch")
+    need = version(torch.toolkit) if torch is not None and torch.device == "cuda" and torch.toolkit else None
+    if need is None or need.major != 12:
+        return
+    old = [name for name in CUDA_LIBRARIES if (have := version(env.versions.get(name, ""))) is not None and have.release[:2] < need.release[:2]]
+    if old:
+        names = ", ".join(f"{name} {env.versions[name]}" for name in old)
+        yield found("package.pair_mismatch", "warning", old[0], f"torch {env.versions['torch']} was linked with the libraries of CUDA {need}; here are {names}. The import fails with an undefined symbol.",
+                    f"torch {env.versions['torch']} 链接的是 CUDA {need} 的库；此环境中是 {names}，导入时会报 undefined symbol。", env.proof("torch", *old),
+                    (env.cure("reinstall", package="torch"), env.cure("pin_version", package=old[0], bounds=f"=={need}.*")))  # fmt: skip
+
+
+def _keras(env: Environment) -> Iterator[Finding]:
+    """Transformers 4 beside Keras 3: its TensorFlow half, which it loads whenever TensorFlow is there, wants tf-keras."""
+    have = env.versions.get("transformers")
+    if have is None or "tensorflow" not in env.versions or "tf-keras" in env.versions or within(have, ">=4.30,<5") is not True:
+        return
+    if within(env.versions.get("keras", "0"), ">=3") is not True:
+        return
+    yield found("package.conflict", "warning", "transformers", f"transformers {have} does not work with Keras {env.versions['keras']} and asks for tf-keras, which is not installed; Trainer and pipelines stop at import because TensorFlow is there.",
+                f"transformers {have} 不支持 Keras {env.versions['keras']}，需要 tf-keras，而此环境未安装；只要装有 TensorFlow，导入 Trainer 和 pipeline 就会失败。", env.proof("transformers", "keras", "tensorflow"),
+                (env.cure("install_package", package="tf-keras"), env.cure("set_env", name="USE_TF", value="0")),
+                Source(url="https://github.com/huggingface/transformers/issues/34761", date="2026"))  # fmt: skip
 
 
 def _cuda_torch(env: Environment) -> bool:
@@ -299,7 +368,9 @@ def variants(env: Environment) -> Iterator[Finding]:
             usable = [card.vendor for card in env.machine.cards if card.state in ("usable", "unknown")]
             keep = next((row.keep[vendor] for vendor in usable if row.keep.get(vendor) in here), None)
             keep = keep or ("opencv-contrib-python" if "opencv-contrib-python" in here else here[0])
-            loud = len({env.versions[name] for name in here}) > 1 or row.module != "cv2"
+            if row.module.startswith("nvidia."):
+                keep = next((name for name in here if name.endswith(f"-cu{_cuda_major(env)}")), keep)
+            loud = row.module != "cv2" if len({env.versions[name] for name in here}) == 1 else not row.module.startswith("nvidia.")
             others = [name for name in here if name != keep]
             names = ", ".join(f"{name} {env.versions[name]}" for name in here)
             cures = (env.cure("uninstall", package=" ".join(here)), env.cure("reinstall", package=keep, version=env.versions[keep].partition("+")[0]))
@@ -307,6 +378,11 @@ def variants(env: Environment) -> Iterator[Finding]:
                         f"{names} are variants of one library and overwrite each other's files; keep {keep}. Another package most likely brought {', '.join(others)}. Uninstall all of them, then install {keep} again.",
                         f"{names} 是同一个库的不同变体，会互相覆盖文件；保留 {keep}。{'、'.join(others)} 很可能由其他软件包带来。请先全部卸载，再重新安装 {keep}。",
                         env.proof(*here), cures, row.source)  # fmt: skip
+
+
+def _cuda_major(env: Environment) -> str:
+    torch = env.built("torch")
+    return (torch.toolkit or "").split(".")[0] if torch is not None and torch.device == "cuda" else ""
 
 
 def broken(env: Environment) -> Iterator[Finding]:

@@ -15,6 +15,10 @@ SEVERITIES: dict[str, Severity] = {
 }  # fmt: skip
 
 
+# Parts of another package's own release, which pip brings with it.
+BROUGHT = {"tensorflow-macos": "tensorflow"}
+
+
 def projects(env: Environment) -> Iterator[Finding]:
     told: set[str] = set()
     for facts in env.machine.catalog.packages.values():
@@ -23,6 +27,8 @@ def projects(env: Environment) -> Iterator[Finding]:
             if have is None or (row.versions and within(have, row.versions) is not True):
                 continue
             told.add(row.package)
+            if env.versions.get(BROUGHT.get(row.package, "")) == have:
+                continue
             cures: list[Remedy] = []
             if row.instead is not None:
                 cures.append(env.cure("use_instead", name=row.instead))

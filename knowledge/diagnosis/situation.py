@@ -25,6 +25,12 @@ DEVICE_OF = {
 }  # fmt: skip
 
 
+LEARNING = frozenset({
+    "torch", "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "jax", "paddlepaddle", "paddlepaddle-gpu", "mindspore", "mxnet", "onnxruntime",
+    "onnxruntime-gpu", "vllm",
+})  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Machine:
     """The machine with the knowledge about it."""
@@ -44,6 +50,11 @@ class Machine:
             for place, card in enumerate(self.cards)
             if card.vendor == vendor and card.state in ("usable", "unknown") and (kind is None or card.kind == kind)
         ]
+
+    @cached_property
+    def learns(self) -> bool:
+        """Whether a framework is installed in any environment."""
+        return any(LEARNING & set(versions_of(python)) for python in self.profile.pythons or ())
 
     def fact(self, key: str, value: object) -> tuple[Evidence, ...]:
         return evidence(self.profile, key, value)

@@ -75,11 +75,11 @@ def system(machine: Machine) -> Iterator[Finding]:
                     "此系统使用 musl（如 Alpine）。PyTorch、TensorFlow、JAX 没有相应的轮子，pip 会提示找不到匹配的版本。", machine.fact("system.libc", here.libc),
                     (remedy("container_image", {"image": "python:3.12-slim"}), remedy("use_linux")))  # fmt: skip
     if here.os == "linux" and here.libc == "glibc" and at_least(here.libc_version, GLIBC_OF_WHEELS) is False:
-        yield found("libc.too_old", "warning", "system", f"glibc is {here.libc_version}; current wheels of PyTorch and others need {GLIBC_OF_WHEELS} or newer, so pip takes old releases or none.",
+        yield found("libc.too_old", "info" if machine.learns else "warning", "system", f"glibc is {here.libc_version}; current wheels of PyTorch and others need {GLIBC_OF_WHEELS} or newer, so pip takes old releases or none.",
                     f"glibc 版本为 {here.libc_version}；PyTorch 等当前的轮子需要 {GLIBC_OF_WHEELS} 或更高版本，pip 只能装到旧版或装不上。", machine.fact("system.libc_version", here.libc_version),
                     (remedy("container_image", {"image": "ubuntu:24.04"}), remedy("update_os")))  # fmt: skip
     if here.os == "macos" and here.arch == "aarch64" and at_least(here.release, MACOS_OF_WHEELS) is False:
-        yield found("os.too_old", "warning", "system", f"macOS {here.release} is older than {MACOS_OF_WHEELS}, which current wheels of PyTorch and MLX need.",
+        yield found("os.too_old", "info" if machine.learns else "warning", "system", f"macOS {here.release} is older than {MACOS_OF_WHEELS}, which current wheels of PyTorch and MLX need.",
                     f"macOS {here.release} 低于 {MACOS_OF_WHEELS}，而当前 PyTorch 和 MLX 的轮子需要该版本。", machine.fact("system.release", here.release),
                     (remedy("update_os", {"version": f"macOS {MACOS_OF_WHEELS}"}),))  # fmt: skip
     if here.os == "windows" and here.release is not None and at_least(here.release, "10") is False:
