@@ -21,9 +21,11 @@ from advisor_gui.ui.words import Words
 
 if TYPE_CHECKING:
     from advisor_gui.ui.main_window import MainWindow
+    from advisor_gui.ui.pages.proof import ProofPage
     from knowledge.facts import Finding, MachineProfile
     from probes.progress import Progress
 
+EMBEDDED = "onnxruntime-embedded"  # the check that needs no download
 APP_ID = "io.github.stackfit.Stackfit"
 
 
@@ -144,6 +146,10 @@ class Program:
         do["about"] = self.about
         do["repaint"] = self.restyle
         do["read_model"] = self.read_model
+        do["verify_now"] = lambda: self._proof().start_verify()
+        do["try_now"] = lambda: self._proof().start_try()
+        do["try_embedded"] = lambda: self._proof().start_try(EMBEDDED)
+        do["cancel_work"] = lambda: self._proof().cancel_all()
         self.words.changed.connect(self._translate)
         self.look.changed.connect(self._paint)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self.restyle)
@@ -203,8 +209,20 @@ class Program:
         self.scan(self.desk.machine_path)
 
     def read_model(self, path: str) -> None:
+        from advisor_gui.ui.pages.project import ProjectPage
+
         page = self.window.page("project")
-        page.read_model(path)  # type: ignore[attr-defined]
+        assert isinstance(page, ProjectPage)
+        page.read_model(path)
+
+    def _proof(self) -> ProofPage:
+        """The page of the proofs, shown."""
+        from advisor_gui.ui.pages.proof import ProofPage
+
+        self.window.show_page("proof")
+        page = self.window.page("proof")
+        assert isinstance(page, ProofPage)
+        return page
 
     def record(self) -> None:
         from PySide6.QtWidgets import QFileDialog

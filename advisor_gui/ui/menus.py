@@ -25,6 +25,7 @@ PLAN: dict[str, tuple[tuple[str, KEY | str | None] | None, ...]] = {
         ("rescan", "F5"), ("next", "Alt+Right"), ("back", "Alt+Left"), None,
         *((name, f"Ctrl+{place}") for place, name in enumerate(flow.PAGES, start=1)),
     ),
+    "prove": (("verify_now", "F6"), ("try_now", "F7"), ("try_embedded", "Shift+F7"), None, ("cancel_work", "Ctrl+.")),
     "help": (("shortcuts", "F1"), ("about", None)),
 }  # fmt: skip
 

@@ -166,11 +166,11 @@ class ProjectPage(Page):
 
     def _tab_order(self) -> None:
         """By rows, as they read; Qt's own order is that in which they were made."""
-        before: QWidget = self.browse
-        for row in self.rows.values():
-            for stop in row.stops():
-                QWidget.setTabOrder(before, stop)
-                before = stop
+        before: QWidget = self.another
+        rows = [stop for row in self.rows.values() for stop in row.stops()]
+        for stop in (*self.scenarios.cards.values(), self.browse, *rows, self.side, self.advice.details):
+            QWidget.setTabOrder(before, stop)
+            before = stop
 
     def _applies(self, name: str) -> bool:
         from knowledge import predicates

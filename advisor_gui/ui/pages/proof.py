@@ -24,7 +24,6 @@ from knowledge.plan import CheckInfo, ResolveResult, SmokeResult
 from knowledge.text import Text
 
 LOG_LINES = 2000
-EMBEDDED = "onnxruntime-embedded"
 
 
 class ProofPage(Page):
@@ -163,9 +162,22 @@ class ProofPage(Page):
         )  # fmt: skip
         self.refresh("busy")
 
+    def start_verify(self) -> None:
+        """As the button, from the menu."""
+        if self.verify.isEnabled():
+            self._verify()
+
+    def start_try(self, check: str | None = None) -> None:
+        """Run CHECK, or the one that is chosen, as the button does."""
+        if self.run.isEnabled():
+            self._run_check(check or self.checks.currentData())
+
     def _try(self) -> None:
+        self._run_check(self.checks.currentData())
+
+    def _run_check(self, check: str | None) -> None:
         desk = self.context.desk
-        check, machine, one = self.checks.currentData(), desk.machine, desk.assessment
+        machine, one = desk.machine, desk.assessment
         if check is None or machine is None:
             return
         info = next((c for c in self.known if c.id == check), None)
@@ -200,6 +212,10 @@ class ProofPage(Page):
     def _failed(self, error: BaseException) -> None:
         text = getattr(error, "text", None)
         self.context.complain(self.context.words.text(text) if text is not None else str(error))
+
+    def cancel_all(self) -> None:
+        if self._busy():
+            self._cancel()
 
     def _cancel(self) -> None:
         for name in ("resolve", "smoke"):

@@ -178,7 +178,8 @@ class ScenarioGrid(QWidget):
             made = ScenarioCard(self.context, name)
             made.clicked.connect(partial(self._chosen, name))
             self.cards[name] = made
-        self.lay(2)
+        self._laid = 0
+        self.lay(self._columns)
 
     def show_only(self, name: str | None) -> None:
         """The card NAME alone, or all of them."""

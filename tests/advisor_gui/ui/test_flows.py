@@ -86,6 +86,23 @@ def test_choosing_a_scenario_brings_its_questions_up_and_the_advice_follows(prog
     assert len([c for c in cards.values() if c.isVisible()]) == len(cards)
 
 
+def test_tab_goes_as_one_reads(program: Any, settled: Settled) -> None:
+    settled(program)
+    activate(program.window)
+    program.window.show_page("project")
+    settled(program)
+    page = program.window.page("project")
+    order: list[Any] = []
+    program.window._buttons["project"].setFocus()
+    for _ in range(60):
+        QTest.keyClick(program.window, Qt.Key.Key_Tab)
+        order.append(program.window.focusWidget())
+    first_row = next(iter(page.rows.values()))
+    expected = [*page.scenarios.cards.values(), page.browse, *first_row.stops(), page.advice.details]
+    found = [w for w in order if w in expected]
+    assert found[: len(expected)] == [w for w in expected if w.isVisible()]
+
+
 def test_an_answer_by_keyboard_alone(program: Any, settled: Settled) -> None:
     settled(program)
     activate(program.window)

@@ -127,7 +127,7 @@ def test_nothing_is_wider_than_the_smallest_window(shown: Any, settled: Callable
 def test_no_two_entries_of_a_menu_share_a_letter(shown: Any, language: str) -> None:
     shown.words.choose(language)
     menus = shown.window.menus
-    groups = {"bar": [menus.menus[n].title() for n in ("file", "view", "help")]}
+    groups = {"bar": [menus.menus[n].title() for n in ("file", "view", "prove", "help")]}
     for name, menu in menus.menus.items():
         groups[name] = [a.text() for a in menu.actions() if not a.isSeparator()]
     for name, texts in groups.items():
