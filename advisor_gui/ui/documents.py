@@ -27,8 +27,9 @@ def encode(context: Context) -> bytes:
     if desk.machine is None or desk.recommendation is None:
         raise session.CouldNot("There is nothing to save before the machine has been looked at.")
     value = session.report(
-        desk.machine, desk.answers, desk.recommendation, desk.findings, resolved=desk.resolve, smoke_results=desk.smoke
-    )
+        desk.machine, desk.answers, desk.recommendation, desk.findings, resolved=desk.resolve, smoke_results=desk.smoke,
+        knowledge=desk.catalog,
+    )  # fmt: skip
     return msgspec.json.format(msgspec.json.encode(value), indent=1)
 
 

@@ -81,7 +81,7 @@ class ReportPage(Page):
         assert desk.machine is not None and desk.recommendation is not None
         return session.report(
             desk.machine, desk.answers, desk.recommendation, desk.findings, resolved=desk.resolve, smoke_results=desk.smoke,
-            title=self.named.text().strip() or None,
+            title=self.named.text().strip() or None, knowledge=desk.catalog,
         )  # fmt: skip
 
     def _preview(self) -> None:
@@ -133,8 +133,12 @@ class ReportPage(Page):
             return
         found, answers, machine, language = desk.recommendation, desk.answers, desk.machine, self.context.words.language
         target = Path(folder) / "stackfit-starter"
+        # A lock belongs to the pins that were resolved: another stack's is none of this one's.
+        asked, plan = desk.resolve, found.chosen.install if found.chosen is not None else None
+        same = asked is not None and asked.plan is not None and plan is not None and asked.plan.packages == plan.packages
+        lock = asked.lock if asked is not None and same else None
         self.context.jobs.start(
-            "starter", lambda _: session.write_starter(found, answers, machine, target, language),
+            "starter", lambda _: session.write_starter(found, answers, machine, target, language, lock=lock),
             on_done=lambda _: self.context.say(self.context.words("report.saved", path=str(target))), on_error=self._failed,
         )  # fmt: skip
 
