@@ -121,8 +121,11 @@ def _axis(words: str, unit: str) -> str:
 def _short(value: float, unit: str) -> str:
     if unit == "bytes":
         return wording.size(value).en
-    if value and (abs(value) >= 10000 or abs(value) < 0.001):
-        return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-") if abs(value) < 0.001 or abs(value) >= 1e7 else f"{value / 1000:g}k"
+    if value and abs(value) < 0.001:
+        return f"{value:.0e}".replace("e-0", "e-")
+    for suffix, step in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= max(step, 10_000):
+            return f"{value / step:.4g}{suffix}"
     return f"{value:.4g}"
 
 

@@ -230,9 +230,12 @@ class ProofPage(Page):
         self.lock.setVisible(result is not None and bool(result.lock))
         if result is None:
             return
-        kind = {"verified": "good", "refused": "bad"}.get(result.outcome, "warn")
+        kind = {"verified": "warn" if result.fallback else "good", "refused": "bad"}.get(result.outcome, "warn")
         toned(self.verdict, kind)
-        self.verdict.setText(f"{words.text(wording.RESOLVE_OUTCOME[result.outcome])}: {words.text(result.because)}")
+        said = words.text(wording.RESOLVE_OUTCOME[result.outcome])
+        if result.fallback and result.outcome == "verified":  # what was planned is not what was verified
+            said = words("proof.fallback_verified")
+        self.verdict.setText(f"{said}: {words.text(result.because)}")
         detail = []
         if result.packages:
             detail.append(words("proof.packages", count=len(result.packages), size=wording.size(result.download_bytes)))

@@ -38,16 +38,28 @@ class OutcomeCard(QFrame):
         column.addWidget(label(words.text(result.because)))
         grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE[4])
+        grid.setVerticalSpacing(SPACE[2])
         for place, measure in enumerate(result.measures):
             cell = QVBoxLayout()
             cell.setSpacing(0)
             cell.addWidget(label(words.text(wording.number(measure.value, measure.unit)), size="section"))
             cell.addWidget(label(words.text(measure.label), "muted", size="small"))
+            cell.addStretch(1)
             grid.addLayout(cell, place // 4, place % 4)
+            grid.setColumnStretch(place % 4, 1)
         column.addLayout(grid)
-        for together in grouped(result.series):
-            column.addWidget(label(words.text(together[0].label), size="strong"))
-            column.addWidget(ChartView(context, together))
+        pictures = QGridLayout()
+        pictures.setHorizontalSpacing(SPACE[4])
+        together = grouped(result.series)
+        for place, series in enumerate(together):
+            row, side = divmod(place, 2)
+            pictures.addWidget(label(words.text(series[0].label), size="strong"), 2 * row, side)
+            pictures.addWidget(ChartView(context, series), 2 * row + 1, side)
+            pictures.setColumnStretch(side, 1)
+        if together:
+            pictures.setColumnStretch(1, 1)  # a single chart is as wide as each of two
+            column.addSpacing(SPACE[2])
+        column.addLayout(pictures)
         if result.limits is not None:
             column.addWidget(label(words.text(result.limits), "muted", size="small"))
         self.setAccessibleName(f"{result.check}: {words.text(wording.SMOKE_OUTCOME[result.outcome])}")
