@@ -144,8 +144,9 @@ def readings(value: Report, say: Sayer) -> tuple[Any, ...]:
     """Every known fact with its source, under the key by which evidence names it."""
     body = msgspec.to_builtins(value.machine)
     rows: list[tuple[str, str, str]] = []
+    words = {"True": say("yes", "有"), "False": say("no", "无")}
     for part in ("system", "cpu", "memory", "disk", "accelerators", "software", "network"):
-        rows += [(key, said, source(value.machine.sources, key)) for key, said in leaves(body.get(part), part)]
+        rows += [(key, words.get(said, said), source(value.machine.sources, key)) for key, said in leaves(body.get(part), part)]
     if not any(r[2] for r in rows):
         short = tuple(r[:2] for r in rows)
         heads2 = (say("Fact", "事实"), say("Value", "值"))
@@ -177,7 +178,7 @@ def leaves(value: Any, path: str) -> list[tuple[str, str]]:
         if all(not isinstance(v, (dict, list)) for v in value):
             return [(path, ", ".join(str(v) for v in value))] if value else []
         return [leaf for place, inner in enumerate(value) for leaf in leaves(inner, f"{path}.{place}")]
-    if path.endswith("_bytes") and isinstance(value, int) and value >= 1024:
+    if "_bytes" in path and isinstance(value, int) and value >= 1024:
         return [(path, wording.size(value).en)]
     return [(path, str(value))]
 

@@ -186,6 +186,24 @@ def test_machines_side_by_side(catalog: Catalog, tmp_path: Path, language: str) 
     jsonschema.validate(json.loads(report.render(value, "json", language)), schemas.schema("report"))
 
 
+def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from advisor_gui import cli
+
+    def run(*argv: str) -> int:
+        return cli.main(list(argv), window=lambda _: 0, self_test=lambda: 0)
+
+    folder, out = str(fleet_folder(tmp_path)), str(tmp_path / "fleet.md")
+    assert run("report", "--lang", "en", "--scenario", "llm-finetuning", "--out", out, "--compare", folder) == 0
+    assert "node-b" in Path(out).read_text(encoding="utf-8")
+    assert run("report", "--out", out, "--compare", folder, "--verify") == 2
+    assert run("report", "--out", out, "--compare", str(tmp_path / "fleet" / "node-c.json")) == 2
+    one = str(tmp_path / "fleet" / "node-a.json")
+    assert run("report", "--lang", "en", "--machine", one, "--scenario", "llm-serving", "--against", "Ollama", "--out", out) == 0
+    assert "Ollama" in Path(out).read_text(encoding="utf-8")
+    assert run("report", "--machine", one, "--against", "no-such", "--out", out) == 2
+    capsys.readouterr()
+
+
 def test_frameworks_asked_for_stand_beside_the_stack(catalog: Catalog) -> None:
     answers = session.answers_from(scenario="llm-serving", settings=("model.params=7B",))
     advice = session.recommend(catalog, machine(), answers)
