@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from advisor_gui.places import Folders as Folders
+from advisor_gui.places import folders as folders
 from knowledge import documents
 from knowledge.answers import Answers, Model
 from knowledge.documents import BadInput
@@ -37,28 +39,6 @@ class CouldNot(Exception):
     def __init__(self, message: Text | str) -> None:
         self.text = message if isinstance(message, Text) else plain(message)
         super().__init__(self.text.en)
-
-
-class Folders(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program keeps its own things; all of it may be deleted without losing a document of the user."""
-
-    cache: Path
-    data: Path
-    config: Path
-
-
-def folders() -> Folders:
-    """This user's folders; STACKFIT_HOME puts all of them below one place (tests, portable use)."""
-    home = os.environ.get("STACKFIT_HOME")
-    if home:
-        base = Path(home)
-        return Folders(cache=base / "cache", data=base / "data", config=base / "config")
-    import platformdirs
-
-    places = platformdirs.PlatformDirs("stackfit", appauthor=False)
-    return Folders(
-        cache=Path(places.user_cache_dir), data=Path(places.user_data_dir), config=Path(places.user_config_dir)
-    )
 
 
 def version() -> str:
@@ -133,21 +113,27 @@ def read_text(path: str | Path, what: str) -> str:
     place = Path(path)
     try:
         if place.is_dir():
-            raise BadInput(f"{path}: is a folder; {what} is a file.")
+            raise BadInput(Text(f"{path}: is a folder; {what} is a file.", f"{path}：是文件夹；此处需要文件。"))
         if not place.exists():
-            raise BadInput(f"{path}: there is no such file; {what} was looked for there.")
+            raise BadInput(Text(f"{path}: there is no such file; {what} was looked for there.", f"{path}：没有这个文件。"))
         if not place.is_file():
-            raise BadInput(f"{path}: is not a regular file; {what} is one.")
+            raise BadInput(Text(f"{path}: is not a regular file; {what} is one.", f"{path}：不是普通文件。"))
         if place.stat().st_size > FILE_LIMIT_BYTES:
             size_mb = place.stat().st_size // 1_000_000
-            raise BadInput(f"{path}: is {size_mb} MB; {what} is smaller than {FILE_LIMIT_BYTES // 1_000_000} MB.")
+            raise BadInput(Text(
+                f"{path}: is {size_mb} MB; {what} is smaller than {FILE_LIMIT_BYTES // 1_000_000} MB.",
+                f"{path}：大小为 {size_mb} MB；允许的上限是 {FILE_LIMIT_BYTES // 1_000_000} MB。",
+            ))  # fmt: skip
         raw = place.read_bytes()
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror or error}.") from None
+        raise BadInput(Text(
+            f"{path}: cannot be read: {error.strerror or error}.",
+            f"{path}：无法读取：{error.strerror or error}。",
+        )) from None  # fmt: skip
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise BadInput(f"{path}: is not UTF-8 text, as {what} is.") from None
+        raise BadInput(Text(f"{path}: is not UTF-8 text, as {what} is.", f"{path}：不是 UTF-8 文本。")) from None
 
 
 def local_host(progress: Progress | None = None) -> Host:
@@ -200,7 +186,10 @@ def answers_from(
     name = path or "--set"
     value: Any = documents.parse(read_text(path, "an answers file"), path) if path else {}
     if not isinstance(value, dict):
-        raise BadInput(f"{name}: expected a mapping of keys, found {type(value).__name__}.")
+        raise BadInput(Text(
+            f"{name}: expected a mapping of keys, found {type(value).__name__}.",
+            f"{name}：应为键值映射，发现的是 {type(value).__name__}。",
+        ))  # fmt: skip
     if scenario is not None:
         value = {**value, "scenario": scenario}
     for assignment in settings:
@@ -214,7 +203,10 @@ def known_scenario(knowledge: Catalog, answers: Answers, name: str = "answers") 
     """Raises BadInput where the answers name a scenario that the catalogue does not hold."""
     if answers.scenario not in knowledge.scenarios:
         allowed = ", ".join(sorted(knowledge.scenarios))
-        raise BadInput(f"{name}: key `scenario`: found {answers.scenario!r}; allowed are {allowed}.")
+        raise BadInput(Text(
+            f"{name}: key `scenario`: found {answers.scenario!r}; allowed are {allowed}.",
+            f"{name}：键 `scenario`：发现 {answers.scenario!r}；允许的值有 {allowed}。",
+        ))  # fmt: skip
 
 
 def known_framework(knowledge: Catalog, name: str) -> str:
@@ -228,7 +220,11 @@ def known_framework(knowledge: Catalog, name: str) -> str:
 
     near = difflib.get_close_matches(wanted, list(knowledge.frameworks), n=3)
     hint = f"; near names are {', '.join(near)}" if near else ""
-    raise BadInput(f"{name[:60]!r} is not in the catalogue{hint}. `stackfit knowledge list` shows all.")
+    near_zh = f"；相近的名称有 {', '.join(near)}" if near else ""
+    raise BadInput(Text(
+        f"{name[:60]!r} is not in the catalogue{hint}. `stackfit knowledge list` shows all.",
+        f"知识库中没有 {name[:60]!r}{near_zh}。`stackfit knowledge list` 列出全部。",
+    ))  # fmt: skip
 
 
 def recommend(
@@ -346,7 +342,10 @@ def size(knowledge: Catalog, machine: MachineProfile, answers: Answers, model_fi
         devices.complete(knowledge, machine), answers, knowledge, model=description, details=True
     )
     if found is None:
-        raise BadInput("no model is named: give --model 7B, a model file, or model.params in the answers file.")
+        raise BadInput(Text(
+            "no model is named: give --model 7B, a model file, or model.params in the answers file.",
+            "没有指定模型：请给出 --model 7B、模型文件，或在答案文件中写明 model.params。",
+        ))  # fmt: skip
     return found
 
 

@@ -32,14 +32,14 @@ p = Painted(); w.installEventFilter(p); w.show(); app.exec()
 OWN_WINDOW = """
 import sys
 from PySide6.QtCore import QTimer, QEvent, QObject
-from advisor_gui import session
+from advisor_gui import places
 from advisor_gui.ui import app as program
-app = program.application(sys.argv[:1]); made = program.build(app, session.folders())
+app = program.bare(sys.argv[:1]); window = program.first_frame(places.folders())
 class Painted(QObject):
     def eventFilter(self, o, e):
         if e.type() == QEvent.Type.Paint: QTimer.singleShot(0, app.quit)
         return False
-p = Painted(); made.window.centralWidget().installEventFilter(p); made.window.show(); app.exec()
+p = Painted(); window.centralWidget().installEventFilter(p); window.show(); app.exec()
 """
 
 

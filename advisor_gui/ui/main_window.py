@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QSize
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtCore import QByteArray, QSize, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -20,23 +22,69 @@ from PySide6.QtWidgets import (
 )  # fmt: skip
 
 from advisor_gui import flow
-from advisor_gui.ui import documents, pages
-from advisor_gui.ui.context import Context
-from advisor_gui.ui.foot import Foot
-from advisor_gui.ui.menus import Menus
-from advisor_gui.ui.pages.base import Page, label
-from advisor_gui.ui.theme import SPACE
+
+if TYPE_CHECKING:
+    from advisor_gui.ui.context import Context
+    from advisor_gui.ui.pages.base import Page
+
+RAIL_PX = 204
+FIRST = {"light": ("#f5f6f8", "#eceef2"), "dark": ("#15181d", "#101317")}  # window and rail of the tokens, before these are read
+
+
+class Blank(QWidget):
+    """The first frame: the two grounds of the window, so that filling it changes nothing that was seen."""
+
+    painted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.theme = "light" if self.palette().window().color().lightness() > 127 else "dark"
+        self._told = False
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        window, rail = (QColor(tone) for tone in FIRST[self.theme])
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), window)
+        painter.fillRect(0, 0, RAIL_PX, self.height(), rail)
+        painter.end()
+        if not self._told:
+            self._told = True
+            QTimer.singleShot(0, self.painted.emit)
 
 
 class MainWindow(QMainWindow):
-    def __init__(self, context: Context) -> None:
+    """Empty at first; `fill` makes the rail, the menus and the pages, once there is something to fill it with."""
+
+    painted = Signal()  # the first frame was seen
+
+    def __init__(self) -> None:
         super().__init__()
-        self.context = context
+        self.setWindowTitle("Stackfit")
         self.setMinimumSize(960, 640)
         self.resize(1280, 800)
         self._pages: dict[str, Page] = {}
         self._buttons: dict[str, QPushButton] = {}
         self._headings: dict[str, QLabel] = {}
+        self._recalled = False
+        self._blank = Blank()
+        self._blank.painted.connect(self.painted)
+        self.setCentralWidget(self._blank)
+
+    def recall(self, folder: Path) -> None:
+        """Place and brightness of last time, from two lines that `Settings` keeps for this."""
+        try:
+            theme, _, geometry = (folder / "first-frame").read_text(encoding="ascii").partition("\n")
+        except (OSError, ValueError):
+            return  # a first start, or a file that somebody wrote into: the settings themselves say more in a moment
+        if theme in FIRST:
+            self._blank.theme = theme
+        self._recalled = self.restoreGeometry(QByteArray.fromHex(geometry.strip().encode()))
+
+    def fill(self, context: Context) -> None:
+        from advisor_gui.ui.foot import Foot
+        from advisor_gui.ui.menus import Menus
+
+        self.context = context
         self._build()
         do = context.actions
         do.setdefault("quit", self.close)
@@ -49,11 +97,12 @@ class MainWindow(QMainWindow):
         self._say()
         context.words.changed.connect(self._say)
         context.desk.listen(self._desk_changed)
-        if context.settings.now.geometry:
+        if context.settings.now.geometry and not self._recalled:
             self.restoreGeometry(QByteArray.fromHex(context.settings.now.geometry.encode()))
 
     def complete(self) -> None:
         """After the first frame: what hangs on the window without changing its shape."""
+        from advisor_gui.ui import documents
         from advisor_gui.ui.drops import Drops
         from advisor_gui.ui.notices import Notices
 
@@ -64,13 +113,16 @@ class MainWindow(QMainWindow):
         self.context.look.changed.connect(self._paint_icons)
 
     def _build(self) -> None:
+        from advisor_gui.ui.pages.base import label
+        from advisor_gui.ui.theme import SPACE
+
         body = QWidget()
         across = QHBoxLayout(body)
         across.setContentsMargins(0, 0, 0, 0)
         across.setSpacing(0)
         rail = QFrame()
         rail.setProperty("kind", "rail")
-        rail.setFixedWidth(204)
+        rail.setFixedWidth(RAIL_PX)
         down = QVBoxLayout(rail)
         down.setContentsMargins(SPACE[1], SPACE[3], SPACE[1], SPACE[2])
         down.setSpacing(SPACE[0])
@@ -111,6 +163,8 @@ class MainWindow(QMainWindow):
 
     def page(self, name: str) -> Page:
         """The page NAME, made when first wanted."""
+        from advisor_gui.ui import pages
+
         if name not in self._pages:
             self._pages[name] = pages.make(name, self.context)
             self._pages[name].setAccessibleName(self.context.words(f"main.{name}"))
@@ -151,6 +205,11 @@ class MainWindow(QMainWindow):
         self._title()
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if not hasattr(self, "menus"):  # closed before it was filled
+            event.accept()
+            return
+        from advisor_gui.ui import documents
+
         if not documents.may_leave(self, self.context):
             event.ignore()
             return

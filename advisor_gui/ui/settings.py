@@ -48,6 +48,17 @@ class Settings:
             session.write_whole(self.path, msgspec.json.format(msgspec.json.encode(self.now), indent=1))
         except session.CouldNot as error:
             self.fault = str(error)
+            return
+        if {"geometry", "theme"} & set(values):
+            self._keep_first_frame()
+
+    def _keep_first_frame(self) -> None:
+        """Brightness and place in two plain lines, which the next start can read before it has loaded anything."""
+        theme = self.now.theme if self.now.theme != "system" else ""
+        try:
+            (self.path.parent / "first-frame").write_text(f"{theme}\n{self.now.geometry or ''}\n", encoding="ascii")
+        except OSError as error:
+            self.fault = str(error)
 
     def opened(self, path: str) -> None:
         self.change(recent=(path, *(p for p in self.now.recent if p != path))[:8])

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from advisor_gui.session import Folders
+from advisor_gui.places import Folders
 
 LIMIT_BYTES = 8192
 
