@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
 from knowledge.documents import BadInput
+from knowledge.text import Text
 
 OK, NO, BAD, COULD_NOT = 0, 1, 2, 3
 SCHEMAS = (
@@ -20,7 +22,28 @@ class _Parser(argparse.ArgumentParser):
     """Bad usage is one sentence and exit code 2, as for any other bad input."""
 
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{self.prog}: {message}. `{self.prog} --help` shows what it takes.")
+        raise BadInput(Text(
+            f"{self.prog}: {message}. `{self.prog} --help` shows what it takes.",
+            f"{self.prog}：{_in_chinese(message)}。`{self.prog} --help` 说明用法。",
+        ))  # fmt: skip
+
+
+def _in_chinese(message: str) -> str:
+    """A complaint of argparse in Chinese; what has no rule here stays as it is."""
+    rules = (
+        (r"unrecognized arguments: (.*)", r"无法识别的参数：\1"),
+        (r"the following arguments are required: (.*)", r"缺少必需的参数：\1"),
+        (r"argument (.*?): invalid choice: (.*?) \(choose from (.*)\)", r"参数 \1：发现 \2；允许的值有 \3"),
+        (r"argument (.*?): expected one argument", r"参数 \1：需要一个值"),
+        (r"argument (.*?): expected at least one argument", r"参数 \1：至少需要一个值"),
+        (r"argument (.*?): invalid (?:float|int) value: (.*)", r"参数 \1：发现 \2；应为数字"),
+        (r"ambiguous option: (.*?) could match (.*)", r"选项 \1 有多种可能：\2"),
+    )
+    for rule, said in rules:
+        match = re.fullmatch(rule, message, re.DOTALL)
+        if match is not None:
+            return match.expand(said)
+    return message
 
 
 def parser() -> argparse.ArgumentParser:
@@ -132,7 +155,7 @@ def main(argv: list[str], *, window: Callable[[str | None], int], self_test: Cal
             return _complain(said(error, _language(argv)), COULD_NOT)
         if isinstance(error, Cancelled):
             return _complain(cancelled, COULD_NOT)
-        return _complain(_unexpected(error), COULD_NOT)
+        return _complain(_unexpected(error).said(_language(argv)), COULD_NOT)
 
 
 def _main(argv: list[str], window: Callable[[str | None], int], self_test: Callable[[], int]) -> int:
@@ -166,15 +189,21 @@ def _window(options: argparse.Namespace, window: Callable[[str | None], int]) ->
 
     if not session.has_display():
         return _complain(
-            "There is no display here, so no window can open. The same job in the terminal: `stackfit go`; "
-            "`stackfit --help` lists the single steps.",
+            Text(
+                "There is no display here, so no window can open. The same job in the terminal: `stackfit go`; "
+                "`stackfit --help` lists the single steps.",
+                "这里没有显示器，无法打开窗口。在终端完成同样的工作：`stackfit go`；`stackfit --help` 列出各个步骤。",
+            ).said(session.default_language()),
             COULD_NOT,
         )
     try:
         return window(getattr(options, "file", None))
     except ImportError as error:
         return _complain(
-            f"The window needs PySide6 and its system libraries ({error}). The same job in the terminal: `stackfit go`.",
+            Text(
+                f"The window needs PySide6 and its system libraries ({error}). The same job in the terminal: `stackfit go`.",
+                f"窗口需要 PySide6 及其系统库（{error}）。在终端完成同样的工作：`stackfit go`。",
+            ).said(session.default_language()),
             COULD_NOT,
         )
 
@@ -202,12 +231,24 @@ def _complain(sentence: str, code: int) -> int:
     return code
 
 
-def _unexpected(error: BaseException) -> str:
+def _unexpected(error: BaseException) -> Text:
     """Keeps the traceback for a bug report and says where it is."""
     import tempfile
     import traceback
 
-    with tempfile.NamedTemporaryFile("w", prefix="stackfit-fault-", suffix=".txt", delete=False, encoding="utf-8") as log:
-        log.write("".join(traceback.format_exception(error)))
-    kind = f"{type(error).__name__}: {error}"
-    return f"Something went wrong inside Stackfit ({kind[:200]}). The details are in {log.name}."
+    kind = f"{type(error).__name__}: {error}"[:200]
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="stackfit-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as log:
+            log.write("".join(traceback.format_exception(error)))
+    except OSError as full:  # a full or read-only disk must not hide what went wrong first
+        why = full.strerror or str(full)
+        return Text(
+            f"Something went wrong inside Stackfit ({kind}). Its details could not be kept: {why}.",
+            f"Stackfit 内部出错（{kind}）。详细信息无法保存：{why}。",
+        )
+    return Text(
+        f"Something went wrong inside Stackfit ({kind}). The details are in {log.name}.",
+        f"Stackfit 内部出错（{kind}）。详细信息在 {log.name}。",
+    )

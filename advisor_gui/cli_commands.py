@@ -15,7 +15,7 @@ from advisor_gui.cli import COULD_NOT, NO, OK
 from knowledge.answers import Answers
 from knowledge.documents import BadInput
 from knowledge.facts import Finding, MachineProfile
-from knowledge.text import localised
+from knowledge.text import Text, localised
 from probes.progress import Progress
 
 
@@ -70,7 +70,10 @@ def answers_of(options: argparse.Namespace) -> Answers:
 
 def only_here(options: argparse.Namespace, why: str) -> None:
     if options.machine:
-        raise BadInput(f"stackfit {options.command} takes no --machine: {why}.")
+        raise BadInput(Text(
+            f"stackfit {options.command} takes no --machine: {why}.",
+            f"stackfit {options.command} 不接受 --machine：它只针对本机。",
+        ))  # fmt: skip
 
 
 def probe(options: argparse.Namespace) -> int:
@@ -204,7 +207,10 @@ def smoke(options: argparse.Namespace) -> int:
     ids = {c.id for c in known}
     for check in wanted:
         if check not in ids:
-            raise BadInput(f"{check[:60]!r} is no check; allowed are {', '.join(sorted(ids))}.")
+            raise BadInput(Text(
+                f"{check[:60]!r} is no check; allowed are {', '.join(sorted(ids))}.",
+                f"{check[:60]!r} 不是检查项；允许的有 {', '.join(sorted(ids))}。",
+            ))  # fmt: skip
     if options.bundle:
         from probes.proof import bundle
 
@@ -308,12 +314,18 @@ def _fleet_report(options: argparse.Namespace, knowledge: Any, answers: Answers,
     from advisor_gui import fleet as use_case
 
     if options.machine or options.smoke or options.verify or options.against:
-        raise BadInput("stackfit report --compare takes no --machine, --smoke, --verify or --against: it is about many machines.")
+        raise BadInput(Text(
+            "stackfit report --compare takes no --machine, --smoke, --verify or --against: it is about many machines.",
+            "stackfit report --compare 比较多台机器，不接受 --machine、--smoke、--verify 或 --against。",
+        ))  # fmt: skip
     places = use_case.files(options.compare)
     found = use_case.examine(knowledge, places, answers, work)
     first = next((place for place, row in zip(places, found.rows, strict=True) if row.fault is None), None)
     if first is None:
-        raise BadInput(f"{', '.join(str(p) for p in places)}: none of them could be read. {found.rows[0].fault}")
+        raise BadInput(Text(
+            f"{', '.join(str(p) for p in places)}: none of them could be read. {found.rows[0].fault}",
+            f"{', '.join(str(p) for p in places)}：都无法读取。{found.rows[0].fault}",
+        ))  # fmt: skip
     machine = session.open_machine(str(first))
     advice = session.recommend(knowledge, machine, answers)
     value = session.report(machine, answers, advice, title=options.title, knowledge=knowledge, machines=found)
@@ -393,7 +405,10 @@ def knowledge(options: argparse.Namespace) -> int:
         show(options, {"schema": 1, "frameworks": rows}, lambda v, lang: cli_text.knowledge_list(v["frameworks"], lang))
         return OK
     if not options.id:
-        raise BadInput("stackfit knowledge show needs an id; `stackfit knowledge list` shows all.")
+        raise BadInput(Text(
+            "stackfit knowledge show needs an id; `stackfit knowledge list` shows all.",
+            "stackfit knowledge show 需要一个 id；`stackfit knowledge list` 列出全部。",
+        ))  # fmt: skip
     entry = have.scenarios.get(options.id) or have.frameworks[session.known_framework(have, options.id)]
     show(options, entry, cli_text.entry)
     return OK

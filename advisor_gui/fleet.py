@@ -53,14 +53,17 @@ def files(paths: Iterable[str]) -> list[Path]:
     for given in paths:
         place = Path(given)
         if not place.exists():
-            raise BadInput(f"{given}: there is no such file or folder.")
+            raise BadInput(Text(f"{given}: there is no such file or folder.", f"{given}：没有这个文件或文件夹。"))
         if place.is_dir() and not (place / "recording.json").exists():
             inner = sorted(p for p in place.iterdir() if not p.name.startswith("."))
             found += [p for p in inner if p.suffix.lower() in SUFFIXES or (p / "recording.json").exists()]
         else:
             found.append(place)
     if not found:
-        raise BadInput(f"{', '.join(paths)}: no profile ({', '.join(SUFFIXES)}) and no recording was found there.")
+        raise BadInput(Text(
+            f"{', '.join(paths)}: no profile ({', '.join(SUFFIXES)}) and no recording was found there.",
+            f"{', '.join(paths)}：没有找到机器文件（{', '.join(SUFFIXES)}）或机器记录。",
+        ))  # fmt: skip
     return found
 
 

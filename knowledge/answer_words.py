@@ -36,6 +36,13 @@ def value_of(answers: Answers, key: str) -> Any:
     return value
 
 
+def shown(have: Any) -> str:
+    """An answer as it is written in an answers file."""
+    if isinstance(have, bool):
+        return "true" if have else "false"
+    return ", ".join(str(one) for one in have) if isinstance(have, tuple) else str(have)
+
+
 def answer(args: dict[str, Any], situation: Situation) -> Judged:
     key = args["key"]
     have = value_of(situation.answers, key)
@@ -49,7 +56,10 @@ def answer(args: dict[str, Any], situation: Situation) -> Judged:
         number = float(count(have) or 0) if key in ("model.params", "model.active_params") else float(have)
         good = not (args.get("min") is not None and number < args["min"])
         good = good and not (args.get("max") is not None and number > args["max"])
-    return said(outcome_of(good), f"You answered {key}: {have}.", f"你的回答 {key}：{have}。",
+    if have is None or have == ():
+        return said(outcome_of(good), f"You left {key} open.", f"你没有回答 {key}。",
+                    (Evidence(fact=f"{key}: no answer", source="answers"),))  # fmt: skip
+    return said(outcome_of(good), f"You answered {key}: {shown(have)}.", f"你的回答 {key}：{shown(have)}。",
                 (Evidence(fact=f"{key} = {have}", source="answers"),))  # fmt: skip
 
 

@@ -212,7 +212,7 @@ def _memory_trials(machine: MachineProfile, answers: Answers) -> Iterator[Trial]
         training = msgspec.structs.replace(answers.training, method="qlora")
         yield Trial("training.method", "qlora", Text("With QLoRA instead:", "如果改用 QLoRA："),
                     machine, msgspec.structs.replace(answers, training=training))  # fmt: skip
-    half = msgspec.structs.replace(answers.model, params=size // 2, layers=None, hidden=None, heads=None, kv_heads=None)
+    half = msgspec.structs.replace(answers.model, params=max(1, size // 2), layers=None, hidden=None, heads=None, kv_heads=None)
     shown = f"{size / 2e9:.3g}B"
     yield Trial("model.params", shown, Text(f"With a model of half the size ({shown}):", f"如果模型缩小一半（{shown}）："),
                 machine, msgspec.structs.replace(answers, model=half))  # fmt: skip

@@ -183,7 +183,10 @@ def toolkit(args: dict[str, Any], situation: Situation) -> Judged:
     spec = args.get("spec")
     if spec is None:
         return said("met", f"{name} is installed.", f"已安装 {name}。", proof)
-    good = within(have, spec) if isinstance(have, str) else None
+    if not isinstance(have, str):
+        return said("unknown", f"{name} is installed in a version that is not known; needed is {spec}.",
+                    f"已安装 {name}，但版本未知；需要 {spec}。", proof)  # fmt: skip
+    good = within(have, spec)
     return said(outcome_of(good), f"{name} is {have}; needed is {spec}.", f"{name} 版本是 {have}；需要 {spec}。", proof)
 
 

@@ -22,6 +22,7 @@ from knowledge.catalog import (
     Question,
     Scenario,
 )
+from knowledge.text import Text
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -174,18 +175,20 @@ def _parsed(path: str, content: bytes) -> Any:
     try:
         return documents.parse(content.decode("utf-8"), path)
     except UnicodeDecodeError:
-        raise LoadError(f"{path}: is not UTF-8 text.") from None
+        raise LoadError(Text(f"{path}: is not UTF-8 text.", f"{path}：不是 UTF-8 文本。")) from None
     except documents.BadInput as error:
         raise LoadError(error.text) from None
 
 
 def _converted(value: Any, kind: type[T], path: str) -> T:
     if not isinstance(value, dict):
-        raise LoadError(f"{path}: expected a mapping of keys, found {type(value).__name__}.")
+        raise LoadError(documents.no_mapping(value, path).text)
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
-        raise LoadError(f"{path}: {documents.explain(str(error), value, kind)}") from None
+        from knowledge.refusals import explain
+
+        raise LoadError(documents.within(path, explain(str(error), value, kind)).text) from None
 
 
 def _add(table: dict[str, T], item: T, path: str, stem: str) -> None:

@@ -6,7 +6,6 @@ import msgspec
 
 from knowledge import documents
 from knowledge.catalog import Catalog
-from knowledge.documents import BadInput
 from knowledge.explain import remedy
 from knowledge.facts import Base, Evidence
 from knowledge.pairs import Solution
@@ -32,28 +31,46 @@ def read(text: str, name: str, catalog: Catalog) -> Policy:
     """The policy in TEXT. Raises BadInput naming NAME, key, what was found and what is allowed."""
     policy = documents.convert(documents.parse(text, name), Policy, name)
     for problem in problems(policy, catalog):
-        raise BadInput(f"{name}: {problem}")
+        raise documents.within(name, problem)
     return policy
 
 
-def problems(policy: Policy, catalog: Catalog) -> list[str]:
+def problems(policy: Policy, catalog: Catalog) -> list[Text]:
     """One sentence for each entry that cannot be followed."""
     found = []
     for index, url in policy.indexes.items():
         if index not in catalog.indexes:
-            found.append(f"key `indexes`: there is no index {index[:60]!r}; known are {', '.join(catalog.indexes)}.")
+            known = ", ".join(catalog.indexes)
+            found.append(Text(
+                f"key `indexes`: there is no index {index[:60]!r}; known are {known}.",
+                f"键 `indexes`：没有软件源 {index[:60]!r}；已知的有 {known}。",
+            ))  # fmt: skip
         if not is_url(url):
-            found.append(f"key `indexes.{index[:60]}`: {url[:80]!r} is not a plain https address without user info.")
+            found.append(Text(
+                f"key `indexes.{index[:60]}`: {url[:80]!r} is not a plain https address without user info.",
+                f"键 `indexes.{index[:60]}`：{url[:80]!r} 不是不带用户信息的 https 地址。",
+            ))  # fmt: skip
     for package, bound in policy.approved.items():
         if not is_name(package):
-            found.append(f"key `approved`: {package[:60]!r} is no package name.")
+            found.append(Text(
+                f"key `approved`: {package[:60]!r} is no package name.", f"键 `approved`：{package[:60]!r} 不是软件包名。"
+            ))  # fmt: skip
         if specifier(bound) is None:
-            found.append(f"key `approved.{package[:60]}`: {bound[:60]!r} is no version specifier such as >=2.10,<2.15.")
+            found.append(Text(
+                f"key `approved.{package[:60]}`: {bound[:60]!r} is no version specifier such as >=2.10,<2.15.",
+                f"键 `approved.{package[:60]}`：{bound[:60]!r} 不是 >=2.10,<2.15 这样的版本范围。",
+            ))  # fmt: skip
     for framework in policy.denied:
         if framework not in catalog.frameworks:
-            found.append(f"key `denied`: there is no framework {framework[:60]!r}.")
+            found.append(Text(
+                f"key `denied`: there is no framework {framework[:60]!r}; `stackfit knowledge list` shows all.",
+                f"键 `denied`：没有框架 {framework[:60]!r}；`stackfit knowledge list` 列出全部。",
+            ))  # fmt: skip
     if policy.licence not in (None, "any", "permissive"):
-        found.append(f"key `licence`: found {policy.licence[:60]!r}; allowed are any, permissive.")
+        found.append(Text(
+            f"key `licence`: found {policy.licence[:60]!r}; allowed are any, permissive.",
+            f"键 `licence`：发现 {policy.licence[:60]!r}；允许的值有 any、permissive。",
+        ))  # fmt: skip
     return found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from knowledge.documents import BadInput
+from knowledge.text import Text
 from probes.child import decoded
 from probes.host import COMMAND_LIMIT_S, COMMANDS_CALL, READ_LIMIT_BYTES, Host, Reading
 from probes.progress import Progress
@@ -36,12 +37,21 @@ class RecordedHost:
         store: _Store = _Folder(place, self._name) if place.is_dir() else _Zip(place, self._name)
         about = self._object(store, "recording.json")
         if about is None:
-            raise BadRecording(f"{self._name}: holds no recording.json, so it is no recording of a machine.")
+            raise BadRecording(Text(
+                f"{self._name}: holds no recording.json, so it is no recording of a machine.",
+                f"{self._name}：没有 recording.json，因此不是机器记录。",
+            ))  # fmt: skip
         if about.get("schema", 1) != 1:
-            raise BadRecording(f"{self._name}: recording.json has schema {str(about['schema'])[:40]}, this program reads 1.")
+            raise BadRecording(Text(
+                f"{self._name}: recording.json has schema {str(about['schema'])[:40]}, this program reads 1.",
+                f"{self._name}：recording.json 的 schema 是 {str(about['schema'])[:40]}，本程序只读取 1。",
+            ))  # fmt: skip
         system = about.get("os")
         if not isinstance(system, str) or not system:
-            raise BadRecording(f"{self._name}: recording.json names no operating system (key `os`).")
+            raise BadRecording(Text(
+                f"{self._name}: recording.json names no operating system (key `os`).",
+                f"{self._name}：recording.json 没有写明操作系统（键 `os`）。",
+            ))  # fmt: skip
         self._os = {"darwin": "macos"}.get(system.lower(), system.lower())
         self._store = store
         self._answers = {key: self._mapping(about, key) for key in ("env", "which", "access", "disk", "calls")}
@@ -156,9 +166,15 @@ class RecordedHost:
         try:
             value = json.loads(decoded(content))
         except (ValueError, RecursionError) as error:
-            raise BadRecording(f"{self._name}: {name} is not JSON: {str(error)[:120]}.") from None
+            raise BadRecording(Text(
+                f"{self._name}: {name} is not JSON: {str(error)[:120]}.",
+                f"{self._name}：{name} 不是 JSON：{str(error)[:120]}。",
+            )) from None  # fmt: skip
         if not isinstance(value, dict):
-            raise BadRecording(f"{self._name}: {name} holds a {type(value).__name__} where keys and values are expected.")
+            raise BadRecording(Text(
+                f"{self._name}: {name} holds a {type(value).__name__} where keys and values are expected.",
+                f"{self._name}：{name} 的内容是 {type(value).__name__}，应为键值映射。",
+            ))  # fmt: skip
         return value
 
     def _mapping(self, about: dict[str, Any], key: str) -> dict[str, Any]:
@@ -166,14 +182,20 @@ class RecordedHost:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise BadRecording(f"{self._name}: recording.json: key `{key}` is no mapping.")
+            raise BadRecording(Text(
+                f"{self._name}: recording.json: key `{key}` is no mapping.",
+                f"{self._name}：recording.json：键 `{key}` 不是键值映射。",
+            ))  # fmt: skip
         return value
 
     def _listed(self, about: dict[str, Any]) -> Commands:
         listed = about.get("commands", [])
         listed = [] if listed is None else listed
         if not isinstance(listed, list):
-            raise BadRecording(f"{self._name}: recording.json: key `commands` is no list.")
+            raise BadRecording(Text(
+                f"{self._name}: recording.json: key `commands` is no list.",
+                f"{self._name}：recording.json：键 `commands` 不是列表。",
+            ))  # fmt: skip
         commands: Commands = []
         for number, one in enumerate(listed[:10_000]):
             argv = one.get("argv") if isinstance(one, dict) else None
@@ -181,7 +203,10 @@ class RecordedHost:
             file, rc = (one.get("file"), one.get("rc", 0)) if isinstance(one, dict) else (None, 0)
             words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else None
             if words is None or not isinstance(file, str) or not (rc is None or isinstance(rc, int)):
-                raise BadRecording(f"{self._name}: recording.json: command {number} needs argv (words), rc and file.")
+                raise BadRecording(Text(
+                    f"{self._name}: recording.json: command {number} needs argv (words), rc and file.",
+                    f"{self._name}：recording.json：第 {number} 条命令需要 argv（单词列表）、rc 和 file。",
+                ))  # fmt: skip
             line = one.get("line")
             name = file if file.startswith("cmd/") else f"cmd/{file}"
             commands.append((tuple(words), line if isinstance(line, str) else " ".join(words), rc, name))
@@ -189,7 +214,10 @@ class RecordedHost:
 
     def _fill(self, store: _Store, kind: Any) -> None:
         if kind not in ("root", "fs.json", "none", None):
-            raise BadRecording(f"{self._name}: recording.json: key `fs` is {str(kind)[:40]!r}; root, fs.json or none is read.")
+            raise BadRecording(Text(
+                f"{self._name}: recording.json: key `fs` is {str(kind)[:40]!r}; root, fs.json or none is read.",
+                f"{self._name}：recording.json：键 `fs` 是 {str(kind)[:40]!r}；允许 root、fs.json 或 none。",
+            ))  # fmt: skip
         for name in store.names:
             if name.startswith("root/"):
                 self._add("/" + name.removeprefix("root/"), self._loader(name))
@@ -201,9 +229,15 @@ class RecordedHost:
             return
         files, links, dirs = packed.get("files") or {}, packed.get("links") or {}, packed.get("dirs") or []
         if not isinstance(files, dict) or not isinstance(links, dict) or not isinstance(dirs, list):
-            raise BadRecording(f"{self._name}: fs.json needs files (mapping), links (mapping) and dirs (list).")
+            raise BadRecording(Text(
+                f"{self._name}: fs.json needs files (mapping), links (mapping) and dirs (list).",
+                f"{self._name}：fs.json 需要 files（映射）、links（映射）和 dirs（列表）。",
+            ))  # fmt: skip
         if len(files) + len(links) + len(dirs) > LIMIT_ENTRIES:
-            raise BadRecording(f"{self._name}: fs.json lists more than {LIMIT_ENTRIES} entries.")
+            raise BadRecording(Text(
+                f"{self._name}: fs.json lists more than {LIMIT_ENTRIES} entries.",
+                f"{self._name}：fs.json 的条目超过 {LIMIT_ENTRIES} 个。",
+            ))  # fmt: skip
         for path, text in files.items():
             if isinstance(text, str):
                 self._add(path, _kept(text))
@@ -303,7 +337,10 @@ class _Folder(_Store):
         self._place, self._name = place, name
         if not os.path.lexists(place / "recording.json"):
             # Asked before anything is walked: the folder may be a whole disk.
-            raise BadRecording(f"{name}: holds no recording.json, so it is no recording of a machine.")
+            raise BadRecording(Text(
+                f"{name}: holds no recording.json, so it is no recording of a machine.",
+                f"{name}：没有 recording.json，因此不是机器记录。",
+            ))  # fmt: skip
         names: list[str] = []
         links: dict[str, str] = {}
         top = str(place)
@@ -316,10 +353,16 @@ class _Folder(_Store):
                     if full.is_symlink():
                         links[prefix + entry] = str(full.readlink())
                 except OSError as error:
-                    raise BadRecording(f"{name}: {prefix}{entry} cannot be read: {error.strerror or error}.") from None
+                    raise BadRecording(Text(
+                        f"{name}: {prefix}{entry} cannot be read: {error.strerror or error}.",
+                        f"{name}：无法读取 {prefix}{entry}：{error.strerror or error}。",
+                    )) from None  # fmt: skip
             names += [prefix + entry for entry in files if prefix + entry not in links]
             if len(names) + len(links) > LIMIT_ENTRIES:
-                raise BadRecording(f"{name}: holds more than {LIMIT_ENTRIES} files, more than any recording.")
+                raise BadRecording(Text(
+                    f"{name}: holds more than {LIMIT_ENTRIES} files, more than any recording.",
+                    f"{name}：文件超过 {LIMIT_ENTRIES} 个，机器记录不会有这么多。",
+                ))  # fmt: skip
         self.names = frozenset(names)
         self.links = links
 
@@ -331,11 +374,17 @@ class _Folder(_Store):
             if not path.is_file():  # a FIFO or a device must not be opened
                 return None
             if limit == LIMIT_INDEX_BYTES and path.stat().st_size > limit:
-                raise BadRecording(f"{self._name}: {name} is larger than {limit // 1_000_000} MB.")
+                raise BadRecording(Text(
+                    f"{self._name}: {name} is larger than {limit // 1_000_000} MB.",
+                    f"{self._name}：{name} 大于 {limit // 1_000_000} MB。",
+                ))  # fmt: skip
             with path.open("rb") as stream:
                 return stream.read(limit)
         except OSError as error:
-            raise BadRecording(f"{self._name}: {name} cannot be read: {error.strerror or error}.") from None
+            raise BadRecording(Text(
+                f"{self._name}: {name} cannot be read: {error.strerror or error}.",
+                f"{self._name}：无法读取 {name}：{error.strerror or error}。",
+            )) from None  # fmt: skip
 
 
 class _Zip(_Store):
@@ -347,14 +396,23 @@ class _Zip(_Store):
             self._archive = zipfile.ZipFile(place)
             infos = self._archive.infolist()
         except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError, UnicodeError) as error:
-            raise BadRecording(f"{name}: cannot be opened as a recording (folder or zip): {str(error)[:120]}.") from None
+            raise BadRecording(Text(
+                f"{name}: cannot be opened as a recording (folder or zip): {str(error)[:120]}.",
+                f"{name}：无法作为机器记录（文件夹或 zip）打开：{str(error)[:120]}。",
+            )) from None  # fmt: skip
         if len(infos) > LIMIT_ENTRIES:
-            raise BadRecording(f"{name}: holds more than {LIMIT_ENTRIES} files, more than any recording.")
+            raise BadRecording(Text(
+                f"{name}: holds more than {LIMIT_ENTRIES} files, more than any recording.",
+                f"{name}：文件超过 {LIMIT_ENTRIES} 个，机器记录不会有这么多。",
+            ))  # fmt: skip
         whole = {info.filename: info for info in infos if not info.is_dir()}
         for filename in whole:
             parts = filename.replace("\\", "/").split("/")
             if filename.startswith(("/", "\\")) or ".." in parts:
-                raise BadRecording(f"{name}: the file name {filename[:80]!r} leads out of the recording.")
+                raise BadRecording(Text(
+                    f"{name}: the file name {filename[:80]!r} leads out of the recording.",
+                    f"{name}：文件名 {filename[:80]!r} 指向记录之外。",
+                ))  # fmt: skip
         # A zip of a folder often has that folder on top.
         self._prefix = ""
         if "recording.json" not in whole:
@@ -373,7 +431,10 @@ class _Zip(_Store):
         if info is None:
             return None
         if limit == LIMIT_INDEX_BYTES and info.file_size > limit:
-            raise BadRecording(f"{self._name}: {name} is larger than {limit // 1_000_000} MB.")
+            raise BadRecording(Text(
+                f"{self._name}: {name} is larger than {limit // 1_000_000} MB.",
+                f"{self._name}：{name} 大于 {limit // 1_000_000} MB。",
+            ))  # fmt: skip
         return self._bytes(info, limit)
 
     def _bytes(self, info: zipfile.ZipInfo, limit: int) -> bytes:
@@ -383,7 +444,10 @@ class _Zip(_Store):
             with self._archive.open(info) as stream:
                 return stream.read(limit)
         except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError) as error:
-            raise BadRecording(f"{self._name}: {info.filename[:80]} is damaged: {str(error)[:120]}.") from None
+            raise BadRecording(Text(
+                f"{self._name}: {info.filename[:80]} is damaged: {str(error)[:120]}.",
+                f"{self._name}：{info.filename[:80]} 已损坏：{str(error)[:120]}。",
+            )) from None  # fmt: skip
 
 
 def record(host: Host, out: Path, progress: Progress | None = None) -> None:

@@ -145,14 +145,16 @@ def _module_missing(machine: Machine, card: Accelerator, proof: tuple[Evidence, 
     system, vendor, module = machine.profile.system, _vendor(card), _module(card)
     if system.wsl:
         return _wsl_driver(machine, card, proof)
-    load = remedy("load_module", {"module": module})
+    load = remedy("load_module", {"module": module} if module else {})
+    # A maker whose module has no known name is spoken of without one.
+    name_en, name_zh = (f" {module}", f" {module} ") if module else ("", "")
     if system.container:
-        return found("driver.module_missing", "error", title(card), f"The kernel module {module} is not loaded on the host of this container.",
-                     f"容器的宿主机没有加载内核模块 {module}。", proof, (load,))  # fmt: skip
+        return found("driver.module_missing", "error", title(card), f"The kernel module{name_en} is not loaded on the host of this container.",
+                     f"容器的宿主机没有加载内核模块{name_zh.rstrip()}。", proof, (load,))  # fmt: skip
     return found(
         "driver.module_missing", "error", title(card),
-        f"The {vendor} driver is installed, but its kernel module {module} is not loaded: a new kernel came without it, or Secure Boot refuses it.",
-        f"已安装 {vendor} 驱动，但内核模块 {module} 未加载：可能是新内核没有该模块，或被安全启动拒绝。",
+        f"The {vendor} driver is installed, but its kernel module{name_en} is not loaded: a new kernel came without it, or Secure Boot refuses it.",
+        f"已安装 {vendor} 驱动，但内核模块{name_zh}未加载：可能是新内核没有该模块，或被安全启动拒绝。",
         proof, (load, remedy("reboot"), remedy("install_system_package", {"name": f"linux-headers, {card.vendor} DKMS"})),
     )  # fmt: skip
 

@@ -54,7 +54,7 @@ def _emulated(env: Environment, proof: tuple[Evidence, ...], subject: str, only:
 def _gil(env: Environment) -> str | None:
     """Path of another Python of this machine that is an ordinary one."""
     for python in env.machine.profile.pythons or ():
-        if python is not env.python and python.free_threaded is not True and python.bits != 32 and python.path and python.version:
+        if python is not env.python and python.free_threaded is not True and python.bits != 32 and python.path and minor(python.version):
             return f"{minor(python.version)} {python.path}"
     return None
 

@@ -9,6 +9,7 @@ from knowledge.documents import BadInput
 from knowledge.facts import Base
 from knowledge.sizing.description import Activation, ModelDescription, Norm
 from knowledge.sizing.keys import flag, named, number, required
+from knowledge.text import Text
 
 
 class Family(Base, frozen=True, kw_only=True):
@@ -79,7 +80,10 @@ def decoder(config: Mapping[str, Any], kind: str) -> ModelDescription:
     if kind == "gpt_bigcode":
         kv = 1 if flag(config, "multi_query", True) else heads
     if kv > heads:
-        raise BadInput(f"model configuration: key `num_key_value_heads`: found {kv}, more than {heads} query heads.")
+        raise BadInput(Text(
+            f"model configuration: key `num_key_value_heads`: found {kv}, more than {heads} query heads.",
+            f"模型配置：键 `num_key_value_heads`：发现 {kv}，大于查询头数 {heads}。",
+        ))  # fmt: skip
     head_dim = number(config, "head_dim") or max(1, h // heads)
     f = number(config, "intermediate") or family.feed_factor * h
     tied = flag(config, "tie_word_embeddings", family.tied)

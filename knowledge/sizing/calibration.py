@@ -39,7 +39,7 @@ def calibrated(estimate: MemoryEstimate, runs: Sequence[Measured]) -> MemoryEsti
     Without runs, or without a total, the estimate comes back as it is. Raises BadInput for a peak of zero or less.
     """
     if any(run.peak_bytes <= 0 for run in runs):
-        raise BadInput("a measured peak of memory is a positive number of bytes.")
+        raise BadInput(Text("a measured peak of memory is a positive number of bytes.", "实测的内存峰值应为正的字节数。"))
     total, low, high = estimate.total_bytes, estimate.low_bytes, estimate.high_bytes
     if not runs or total is None or low is None or high is None:
         return estimate

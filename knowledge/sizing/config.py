@@ -59,7 +59,10 @@ def described(config: Mapping[str, Any]) -> ModelDescription:
     architecture = config.get("architectures")
     shown = architecture[0] if isinstance(architecture, list) and architecture else kind or None
     if found.parameters > 1e15:
-        raise BadInput("model configuration: these sizes make more than 10^15 parameters, which no model has.")
+        raise BadInput(Text(
+            "model configuration: these sizes make more than 10^15 parameters, which no model has.",
+            "模型配置：这些尺寸得出的参数超过 10^15 个，没有模型会这样。",
+        ))  # fmt: skip
     return msgspec.structs.replace(
         found, name=str(name)[:200] if name else None, architecture=str(shown)[:100] if shown else None,
         weight_format=weight,

@@ -49,7 +49,10 @@ def named(weight_format: str | None, weight_bits: int | None) -> str:
         if low.startswith("gguf"):
             kind = word.partition(":")[2].strip().upper() or "Q4_K_M"
             if kind not in GGUF_BITS:
-                raise BadInput(f"key `serving.weight_format`: found {word[:40]!r}; known are {', '.join(GGUF_BITS)}.")
+                raise BadInput(Text(
+                    f"key `serving.weight_format`: found {word[:40]!r}; known are {', '.join(GGUF_BITS)}.",
+                    f"键 `serving.weight_format`：发现 {word[:40]!r}；已知的有 {', '.join(GGUF_BITS)}。",
+                ))  # fmt: skip
             return f"gguf:{kind}"
         if low in LINEAR_BITS or low in FULL_BITS:
             return low

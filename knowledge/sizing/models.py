@@ -12,6 +12,7 @@ from knowledge.answers import Answers, Model
 from knowledge.documents import BadInput, count
 from knowledge.sizing import shape
 from knowledge.sizing.description import ModelDescription
+from knowledge.text import Text
 
 
 def of_answers(answers: Answers) -> ModelDescription | None:
@@ -80,12 +81,18 @@ def describe(source: Any) -> ModelDescription:
     if isinstance(source, Model):
         found = of_model(source)
         if found is None:
-            raise BadInput("key `model`: neither a size (params: 7B), a known name nor a shape is given.")
+            raise BadInput(Text(
+                "key `model`: neither a size (params: 7B), a known name nor a shape is given.",
+                "键 `model`：没有给出大小（params: 7B）、已知名称或形状。",
+            ))  # fmt: skip
         return found
     if isinstance(source, msgspec.Struct):
         source = msgspec.to_builtins(source)
     if not isinstance(source, Mapping):
-        raise BadInput(f"a model is described by a mapping of keys, not by {type(source).__name__}.")
+        raise BadInput(Text(
+            f"a model is described by a mapping of keys, not by {type(source).__name__}.",
+            f"模型应以键值映射描述，而不是 {type(source).__name__}。",
+        ))  # fmt: skip
     if "format" in source and "path" in source:
         return readings.described(source)
     return config.described(source)

@@ -39,7 +39,10 @@ def _gguf(reading: Mapping[str, Any]) -> ModelDescription:
     metadata: Mapping[str, Any] = reading.get("metadata") or {}
     name = metadata.get("general.architecture")
     if not isinstance(name, str) or not name:
-        raise BadInput(f"{reading['path']}: the GGUF header does not name an architecture.")
+        raise BadInput(Text(
+            f"{reading['path']}: the GGUF header does not name an architecture.",
+            f"{reading['path']}：GGUF 文件头没有写明架构。",
+        ))  # fmt: skip
 
     def value(key: str) -> int | None:
         found = metadata.get(f"{name}.{key}")
@@ -68,7 +71,7 @@ def _gguf(reading: Mapping[str, Any]) -> ModelDescription:
     title = metadata.get("general.name")
     counted = int(reading["parameters"] or 0)
     if counted < 1:
-        raise BadInput(f"{reading['path']}: holds no weights.")
+        raise BadInput(Text(f"{reading['path']}: holds no weights.", f"{reading['path']}：不含权重。"))
     return _with_total(
         msgspec.structs.replace(
             found, name=str(title)[:200] if isinstance(title, str) and title else None, architecture=name[:100],
@@ -111,7 +114,7 @@ def _with_total(found: ModelDescription, counted: int) -> ModelDescription:
 def _safetensors(reading: Mapping[str, Any]) -> ModelDescription:
     counted = int(reading.get("parameters") or 0)
     if counted < 1:
-        raise BadInput(f"{reading['path']}: holds no weights.")
+        raise BadInput(Text(f"{reading['path']}: holds no weights.", f"{reading['path']}：不含权重。"))
     types: Mapping[str, int] = reading.get("types") or {}
     widest = max(types, key=lambda k: types[k]) if types else ""
     form = {"F32": "fp32", "BF16": "bf16", "F16": "fp16", "F8_E4M3": "fp8", "F8_E5M2": "fp8"}.get(widest)
@@ -164,7 +167,10 @@ def _by_names(shapes: Mapping[str, list[int]], counted: int) -> ModelDescription
 def _bare(reading: Mapping[str, Any]) -> ModelDescription:
     counted = int(reading.get("parameters") or 0)
     if counted < 1:
-        raise BadInput(f"{reading['path']}: holds no weights, so there is nothing to size.")
+        raise BadInput(Text(
+            f"{reading['path']}: holds no weights, so there is nothing to size.",
+            f"{reading['path']}：不含权重，无法估算大小。",
+        ))  # fmt: skip
     found = shape.described(Model(params=counted), task="vision")
     assert found is not None
     size = reading.get("weights_bytes") or counted * 4

@@ -65,7 +65,10 @@ def described(model: Model, task: str | None = None) -> ModelDescription | None:
     kv_known = given["kv_heads"] is not None
     kv_heads = given["kv_heads"] or min(heads, max(1, near[4]))
     if kv_heads > heads:
-        raise BadInput(f"key `model.kv_heads`: found {kv_heads}, which is more than the {heads} query heads.")
+        raise BadInput(Text(
+            f"key `model.kv_heads`: found {kv_heads}, which is more than the {heads} query heads.",
+            f"键 `model.kv_heads`：发现 {kv_heads}，大于查询头数 {heads}。",
+        ))  # fmt: skip
     vocab = given["vocab"] or (near[6] if text else 0)
     experts = given["experts"] or 0
     active = count(model.active_params)
@@ -90,7 +93,10 @@ def described(model: Model, task: str | None = None) -> ModelDescription | None:
     if active is None:
         active = total if experts <= 1 else round(total - rest * (1 - min(8, experts) / experts))
     if active > total:
-        raise BadInput(f"key `model.active_params`: found {active}, which is more than the {total} of the whole model.")
+        raise BadInput(Text(
+            f"key `model.active_params`: found {active}, which is more than the {total} of the whole model.",
+            f"键 `model.active_params`：发现 {active}，大于整个模型的 {total}。",
+        ))  # fmt: skip
     if active < total and experts <= 1:
         experts = 64  # a mixture whose number of experts was not stated
         feed = max(1, round(rest / (3 * hidden * layers * experts)))

@@ -50,8 +50,8 @@ def speed(found: Case, catalog: Catalog | None = None, measured: dict[str, float
                 matrix = _by_name(family.matrix_tflops, device.name)
                 if bandwidth is not None or matrix is not None:
                     basis = Text(
-                        f"Figures of {family.family} from {family.source.url} ({family.source.date}).",
-                        f"{family.family} 的数据来自 {family.source.url}（{family.source.date}）。",
+                        f"Figures of {device.name} from {family.source.url} ({family.source.date}).",
+                        f"{device.name} 的数据来自 {family.source.url}（{family.source.date}）。",
                     )
                     return Speed(
                         bandwidth_bytes_per_s=None if bandwidth is None else bandwidth * 1e9,

@@ -6,6 +6,7 @@ import struct
 from typing import IO, Any
 
 from knowledge.documents import BadInput
+from knowledge.text import Text
 
 LIMIT_STRINGS = 1_000_000
 
@@ -36,7 +37,10 @@ class Cursor:
             self._at = 0
             self._buffer = rest + self._stream.read(max(length - len(rest), 1 << 20))
             if len(self._buffer) < length:
-                raise BadInput(f"{self._name}: ended in the middle of its header.")
+                raise BadInput(Text(
+                    f"{self._name}: ended in the middle of its header.",
+                    f"{self._name}：文件头不完整，读到一半就结束了。",
+                ))  # fmt: skip
 
     def take(self, length: int) -> bytes:
         self._need(length)
@@ -58,7 +62,10 @@ class Cursor:
         length = self.number("Q")
         self.strings += 1
         if self.strings > LIMIT_STRINGS:
-            raise BadInput(f"{self._name}: holds more than {LIMIT_STRINGS} strings, which no model's header has.")
+            raise BadInput(Text(
+                f"{self._name}: holds more than {LIMIT_STRINGS} strings, which no model's header has.",
+                f"{self._name}：字符串超过 {LIMIT_STRINGS} 个，模型文件头不会有这么多。",
+            ))  # fmt: skip
         if length > keep:
             self.skip(length)
             return ""
@@ -68,7 +75,10 @@ class Cursor:
         """Passes NUMBER strings; the same as `string` for each, but quick enough for a vocabulary."""
         self.strings += number
         if self.strings > LIMIT_STRINGS:
-            raise BadInput(f"{self._name}: holds more than {LIMIT_STRINGS} strings, which no model's header has.")
+            raise BadInput(Text(
+                f"{self._name}: holds more than {LIMIT_STRINGS} strings, which no model's header has.",
+                f"{self._name}：字符串超过 {LIMIT_STRINGS} 个，模型文件头不会有这么多。",
+            ))  # fmt: skip
         length_of = struct.Struct("<Q").unpack_from
         for _ in range(number):
             at = self._at + 8

@@ -41,7 +41,10 @@ def header(place: Path) -> ModelFileReading:
         at.take(4)
         version = at.number("I")
         if version not in (2, 3):
-            raise BadInput(f"{place}: is GGUF version {version}; versions 2 and 3 are read.")
+            raise BadInput(Text(
+                f"{place}: is GGUF version {version}; versions 2 and 3 are read.",
+                f"{place}：GGUF 版本为 {version}；本程序读取版本 2 和 3。",
+            ))  # fmt: skip
         tensors, keys = at.number("Q"), at.number("Q")
         # The smallest entries: a tensor takes 24 bytes and more, a key 13.
         if tensors > LIMIT_TENSORS or tensors * 24 > size:
@@ -50,7 +53,10 @@ def header(place: Path) -> ModelFileReading:
                 f"{place}：声称含有 {tensors} 个张量，而文件只有 {size} 字节，不可能容纳。",
             ))  # fmt: skip
         if keys > LIMIT_KEYS or keys * 13 > size:
-            raise BadInput(f"{place}: says that it holds {keys} keys, which no model has.")
+            raise BadInput(Text(
+                f"{place}: says that it holds {keys} keys, which no model has.",
+                f"{place}：声称含有 {keys} 个键，没有模型会这样。",
+            ))  # fmt: skip
         metadata: dict[str, Any] = {}
         for _ in range(keys):
             name = at.string()
@@ -63,15 +69,24 @@ def header(place: Path) -> ModelFileReading:
             at.string()
             dimensions = at.number("I")
             if not 0 <= dimensions <= 8:
-                raise BadInput(f"{place}: a tensor is said to have {dimensions} dimensions.")
+                raise BadInput(Text(
+                    f"{place}: a tensor is said to have {dimensions} dimensions.",
+                    f"{place}：某个张量声称有 {dimensions} 个维度。",
+                ))  # fmt: skip
             number = math.prod(at.number("Q") for _ in range(dimensions))
             kind, _offset = at.number("I"), at.number("Q")
             block = GGML_BLOCKS.get(kind)
             if block is None:
-                raise BadInput(f"{place}: holds a tensor of type {kind}, which is not known here.")
+                raise BadInput(Text(
+                    f"{place}: holds a tensor of type {kind}, which is not known here.",
+                    f"{place}：含有类型为 {kind} 的张量，此处未知。",
+                ))  # fmt: skip
             bytes_here = -(-number // block[0]) * block[1]
             if number > LIMIT_PARAMETERS:
-                raise BadInput(f"{place}: a tensor is said to have {number} weights, which no model has.")
+                raise BadInput(Text(
+                    f"{place}: a tensor is said to have {number} weights, which no model has.",
+                    f"{place}：某个张量声称有 {number} 个权重，没有模型会这样。",
+                ))  # fmt: skip
             weights += bytes_here
             count += number
             types[str(kind)] = types.get(str(kind), 0) + number
@@ -96,7 +111,10 @@ def _value(at: Cursor, kind: int, name: str, depth: int = 0) -> Any:
     if kind == GGUF_STRING:
         return at.string()
     if kind != GGUF_ARRAY or depth > 2:
-        raise BadInput(f"{name}: holds a value of type {kind}, which GGUF does not know.")
+        raise BadInput(Text(
+            f"{name}: holds a value of type {kind}, which GGUF does not know.",
+            f"{name}：含有类型为 {kind} 的值，GGUF 没有这种类型。",
+        ))  # fmt: skip
     inner, length = at.number("I"), at.number("Q")
     if inner in GGUF_FIXED:
         width = struct.calcsize("<" + GGUF_FIXED[inner])
@@ -106,7 +124,10 @@ def _value(at: Cursor, kind: int, name: str, depth: int = 0) -> Any:
         at.skip(length * width)
         return {"length": length}
     if length > LIMIT_STRINGS:
-        raise BadInput(f"{name}: holds a list of {length} entries in its header, which no model has.")
+        raise BadInput(Text(
+            f"{name}: holds a list of {length} entries in its header, which no model has.",
+            f"{name}：文件头中有一个 {length} 项的列表，没有模型会这样。",
+        ))  # fmt: skip
     if inner == GGUF_STRING:
         at.skip_strings(length)
     else:

@@ -29,14 +29,20 @@ def config(place: Path) -> dict[str, Any]:
     """The configuration at PLACE. Raises BadInput where it is no mapping, too large or too deep."""
     raw = whole(place, CONFIG_LIMIT_BYTES)
     if raw.count(b"[") + raw.count(b"{") > LIMIT_CONTAINERS:
-        raise BadInput(f"{place}: holds more than {LIMIT_CONTAINERS} lists and mappings, which no configuration does.")
+        raise BadInput(Text(
+            f"{place}: holds more than {LIMIT_CONTAINERS} lists and mappings, which no configuration does.",
+            f"{place}：列表和映射超过 {LIMIT_CONTAINERS} 个，配置文件不会这样。",
+        ))  # fmt: skip
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         why = str(error)[:120]
         raise BadInput(Text(f"{place}: is not JSON: {why}.", f"{place}：不是 JSON：{why}。")) from None
     except RecursionError:
-        raise BadInput(f"{place}: is nested deeper than any configuration ({LIMIT_DEPTH} levels).") from None
+        raise BadInput(Text(
+            f"{place}: is nested deeper than any configuration ({LIMIT_DEPTH} levels).",
+            f"{place}：嵌套过深，配置文件最多 {LIMIT_DEPTH} 层。",
+        )) from None  # fmt: skip
     if not isinstance(value, dict):
         raise BadInput(Text(
             f"{place}: expected a mapping of keys, found {type(value).__name__}.",
@@ -46,7 +52,10 @@ def config(place: Path) -> dict[str, Any]:
     while stack:
         item, depth = stack.pop()
         if depth > LIMIT_DEPTH:
-            raise BadInput(f"{place}: is nested deeper than any configuration ({LIMIT_DEPTH} levels).")
+            raise BadInput(Text(
+                f"{place}: is nested deeper than any configuration ({LIMIT_DEPTH} levels).",
+                f"{place}：嵌套过深，配置文件最多 {LIMIT_DEPTH} 层。",
+            ))  # fmt: skip
         if isinstance(item, dict):
             stack.extend((v, depth + 1) for v in item.values() if isinstance(v, (dict, list)))
         else:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from knowledge.documents import BadInput
+from knowledge.text import Text
 from probes.model_files.cursor import Cursor
 from probes.model_files.reading import LIMIT_PARAMETERS, ModelFileReading
 
@@ -34,12 +35,15 @@ def graph(place: Path) -> ModelFileReading:
                     continue
                 number, kind = _initializer(at, at.position + inner_length, budget)
                 if number > LIMIT_PARAMETERS:
-                    raise BadInput(f"{place}: a tensor is said to have {number} values, which no model has.")
+                    raise BadInput(Text(
+                        f"{place}: a tensor is said to have {number} values, which no model has.",
+                        f"{place}：某个张量声称有 {number} 个值，没有模型会这样。",
+                    ))  # fmt: skip
                 count += 1
                 types[str(kind)] = types.get(str(kind), 0) + number
                 weights += -(-number * ONNX_BITS.get(kind, 32) // 8)
     if not seen_graph:
-        raise BadInput(f"{place}: holds no ONNX graph.")
+        raise BadInput(Text(f"{place}: holds no ONNX graph.", f"{place}：不含 ONNX 图。"))
     return ModelFileReading(
         format="onnx", path=str(place), parameters=sum(types.values()), weights_bytes=weights, tensors=count,
         types=types,
@@ -55,7 +59,10 @@ def _varint(at: Cursor) -> int:
             return value
         shift += 7
         if shift > 63:
-            raise BadInput("the ONNX file holds a number that is too long; it is damaged or no ONNX file.")
+            raise BadInput(Text(
+                "the ONNX file holds a number that is too long; it is damaged or no ONNX file.",
+                "ONNX 文件中有过长的数字；文件已损坏或不是 ONNX 文件。",
+            ))  # fmt: skip
 
 
 def _fields(at: Cursor, end: int, budget: list[int]) -> Iterator[tuple[int, int]]:
@@ -63,7 +70,10 @@ def _fields(at: Cursor, end: int, budget: list[int]) -> Iterator[tuple[int, int]
     while at.position < end:
         budget[0] -= 1
         if budget[0] < 0:
-            raise BadInput(f"the ONNX file holds more than {LIMIT_FIELDS} fields, more than are looked at here.")
+            raise BadInput(Text(
+                f"the ONNX file holds more than {LIMIT_FIELDS} fields, more than are looked at here.",
+                f"ONNX 文件的字段超过 {LIMIT_FIELDS} 个，超出此处读取的上限。",
+            ))  # fmt: skip
         key = _varint(at)
         field, wire = key >> 3, key & 7
         if wire == 0:
@@ -75,13 +85,19 @@ def _fields(at: Cursor, end: int, budget: list[int]) -> Iterator[tuple[int, int]
         elif wire == 2:
             length = _varint(at)
             if field == 0 or length > end - at.position:
-                raise BadInput("the ONNX file is damaged: a part is longer than what holds it.")
+                raise BadInput(Text(
+                    "the ONNX file is damaged: a part is longer than what holds it.",
+                    "ONNX 文件已损坏：某一部分超出了它所在的范围。",
+                ))  # fmt: skip
             target = at.position + length
             yield field, length
             if at.position != target:
                 at.skip(target - at.position)
         else:
-            raise BadInput("the file holds no ONNX message (a field of an unknown kind).")
+            raise BadInput(Text(
+                "the file holds no ONNX message (a field of an unknown kind).",
+                "文件不含 ONNX 消息（字段类型未知）。",
+            ))  # fmt: skip
 
 
 def _initializer(at: Cursor, end: int, budget: list[int]) -> tuple[int, int]:
@@ -90,7 +106,10 @@ def _initializer(at: Cursor, end: int, budget: list[int]) -> tuple[int, int]:
     while at.position < end:
         budget[0] -= 1
         if budget[0] < 0:
-            raise BadInput(f"the ONNX file holds more than {LIMIT_FIELDS} fields, more than are looked at here.")
+            raise BadInput(Text(
+                f"the ONNX file holds more than {LIMIT_FIELDS} fields, more than are looked at here.",
+                f"ONNX 文件的字段超过 {LIMIT_FIELDS} 个，超出此处读取的上限。",
+            ))  # fmt: skip
         key = _varint(at)
         field, wire = key >> 3, key & 7
         if wire == 0:
@@ -102,7 +121,10 @@ def _initializer(at: Cursor, end: int, budget: list[int]) -> tuple[int, int]:
         elif wire == 2:
             length = _varint(at)
             if length > end - at.position:
-                raise BadInput("the ONNX file is damaged: a tensor is longer than what holds it.")
+                raise BadInput(Text(
+                    "the ONNX file is damaged: a tensor is longer than what holds it.",
+                    "ONNX 文件已损坏：某个张量超出了它所在的范围。",
+                ))  # fmt: skip
             stop = at.position + length
             if field == 1 and length <= 160:
                 while at.position < stop:
@@ -111,7 +133,10 @@ def _initializer(at: Cursor, end: int, budget: list[int]) -> tuple[int, int]:
         elif wire in (1, 5):
             at.skip(8 if wire == 1 else 4)
         else:
-            raise BadInput("the file holds no ONNX message (a field of an unknown kind).")
+            raise BadInput(Text(
+                "the file holds no ONNX message (a field of an unknown kind).",
+                "文件不含 ONNX 消息（字段类型未知）。",
+            ))  # fmt: skip
         if number > LIMIT_PARAMETERS:
             break
     if at.position < end:

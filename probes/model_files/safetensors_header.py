@@ -38,13 +38,22 @@ def index(place: Path) -> ModelFileReading:
     try:
         found = msgspec.json.decode(whole(place, INDEX_LIMIT_BYTES), type=_Index)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{place}: is not an index of safetensors files: {str(error)[:120]}.") from None
+        raise BadInput(Text(
+            f"{place}: is not an index of safetensors files: {str(error)[:120]}.",
+            f"{place}：不是 safetensors 索引文件：{str(error)[:120]}。",
+        )) from None  # fmt: skip
     names = sorted(set(found.weight_map.values()))
     if not names or len(names) > LIMIT_SHARDS:
-        raise BadInput(f"{place}: names {len(names)} files, allowed are 1 to {LIMIT_SHARDS}.")
+        raise BadInput(Text(
+            f"{place}: names {len(names)} files, allowed are 1 to {LIMIT_SHARDS}.",
+            f"{place}：列出了 {len(names)} 个文件，允许 1 到 {LIMIT_SHARDS} 个。",
+        ))  # fmt: skip
     for name in names:
         if Path(name).name != name or name.startswith(".") or "\\" in name:
-            raise BadInput(f"{place}: names the file {name[:60]!r}, which is not a plain name in its own folder.")
+            raise BadInput(Text(
+                f"{place}: names the file {name[:60]!r}, which is not a plain name in its own folder.",
+                f"{place}：列出的文件 {name[:60]!r} 不是同一文件夹内的普通文件名。",
+            ))  # fmt: skip
     missing = [name for name in names if not (place.parent / name).is_file()]
     if missing:
         raise BadInput(Text(
@@ -72,26 +81,41 @@ def headers(files: list[Path], named: Path) -> ModelFileReading:
             read_bytes += header
             if header > HEADER_LIMIT_BYTES or read_bytes > 4 * HEADER_LIMIT_BYTES:
                 most = HEADER_LIMIT_BYTES // 10**6
-                raise BadInput(f"{file}: its header is {header / 1e6:.0f} MB; at most {most} MB are read.")
+                raise BadInput(Text(
+                    f"{file}: its header is {header / 1e6:.0f} MB; at most {most} MB are read.",
+                    f"{file}：文件头有 {header / 1e6:.0f} MB；最多读取 {most} MB。",
+                ))  # fmt: skip
             raw = stream.read(header)
         if raw.startswith(b'{"__metadata__"'):
             raw = _without_metadata(raw)
         try:
             tensors = msgspec.json.decode(raw, type=dict[str, _Tensor])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInput(f"{file}: its header is not that of safetensors: {str(error)[:120]}.") from None
+            raise BadInput(Text(
+                f"{file}: its header is not that of safetensors: {str(error)[:120]}.",
+                f"{file}：文件头不是 safetensors 格式：{str(error)[:120]}。",
+            )) from None  # fmt: skip
         count += len(tensors)
         if count > LIMIT_TENSORS:
-            raise BadInput(f"{named}: holds {count} tensors, allowed are {LIMIT_TENSORS}.")
+            raise BadInput(Text(
+                f"{named}: holds {count} tensors, allowed are {LIMIT_TENSORS}.",
+                f"{named}：含有 {count} 个张量，最多允许 {LIMIT_TENSORS} 个。",
+            ))  # fmt: skip
         for name, tensor in tensors.items():
             begin, end = tensor.data_offsets
             if not 0 <= begin <= end <= length - 8 - header or any(n < 0 for n in tensor.shape):
-                raise BadInput(f"{file}: the tensor {name[:60]!r} lies outside the file.")
+                raise BadInput(Text(
+                    f"{file}: the tensor {name[:60]!r} lies outside the file.",
+                    f"{file}：张量 {name[:60]!r} 超出了文件范围。",
+                ))  # fmt: skip
             number = math.prod(tensor.shape) if len(tensor.shape) <= 16 else LIMIT_PARAMETERS + 1
             bits = SAFETENSORS_BITS.get(tensor.dtype)
             if number > LIMIT_PARAMETERS or (bits is not None and -(-number * bits // 8) != end - begin):
                 stated = str(tensor.shape)[:40]
-                raise BadInput(f"{file}: the tensor {name[:60]!r} is not as large as its shape {stated} says.")
+                raise BadInput(Text(
+                    f"{file}: the tensor {name[:60]!r} is not as large as its shape {stated} says.",
+                    f"{file}：张量 {name[:60]!r} 的大小与其形状 {stated} 不符。",
+                ))  # fmt: skip
             types[tensor.dtype] = types.get(tensor.dtype, 0) + number
             size += end - begin
             if _tells(name):

@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 from knowledge.documents import BadInput
 from knowledge.plan import InstallPlan, LockedPackage, PackageSettings, PlannedPackage, Replaced
+from knowledge.text import Text
 from probes import child
 from probes.progress import Cancelled, Progress
 from probes.proof import refusal, uv
@@ -36,9 +37,15 @@ def checked(requirement: str) -> Requirement:
     try:
         found = Requirement(requirement)
     except InvalidRequirement as error:
-        raise BadInput(f"requirement {requirement[:80]!r}: {str(error).splitlines()[0]}.") from None
+        raise BadInput(Text(
+            f"requirement {requirement[:80]!r}: {str(error).splitlines()[0]}.",
+            f"依赖 {requirement[:80]!r}：{str(error).splitlines()[0]}。",
+        )) from None  # fmt: skip
     if found.url is not None:
-        raise BadInput(f"requirement {requirement[:80]!r}: a URL is not allowed in a plan.")
+        raise BadInput(Text(
+            f"requirement {requirement[:80]!r}: a URL is not allowed in a plan.",
+            f"依赖 {requirement[:80]!r}：安装方案中不允许使用 URL。",
+        ))  # fmt: skip
     return found
 
 
@@ -46,7 +53,10 @@ def checked_index(url: str) -> str:
     """The address of a plan's own index, or BadInput: https (or a folder of this machine), without a login."""
     parsed = urlparse(url)
     if parsed.scheme not in ("https", "file") or "@" in parsed.netloc or any(c.isspace() for c in url):
-        raise BadInput(f"index {refusal.without_login(url)[:80]!r}: a plan's index is https, without a login.")
+        raise BadInput(Text(
+            f"index {refusal.without_login(url)[:80]!r}: a plan's index is https, without a login.",
+            f"软件源 {refusal.without_login(url)[:80]!r}：方案中的软件源应为 https 且不带登录信息。",
+        ))  # fmt: skip
     return url
 
 

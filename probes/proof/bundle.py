@@ -93,7 +93,7 @@ def write(check_id: str, out: str | Path) -> Path:
     check = checks.find(check_id)
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder}: is not an empty folder; give a new one.")
+        raise BadInput(Text(f"{folder}: is not an empty folder; give a new one.", f"{folder}：不是空文件夹；请给出新文件夹。"))
     source = Path(check.path)
     text = source.read_text(encoding="utf-8")
     (folder / "checks").mkdir(parents=True, exist_ok=True)
@@ -129,15 +129,24 @@ def read(path: str | Path) -> tuple[SmokeResult, str]:
     try:
         size = file.stat().st_size if file.is_file() else -1
         if size < 0:
-            raise BadInput(f"{file}: there is no such result file.")
+            raise BadInput(Text(f"{file}: there is no such result file.", f"{file}：没有这个结果文件。"))
         if size > RESULT_LIMIT_BYTES:
-            raise BadInput(f"{file}: is {size} bytes; a result is smaller than {RESULT_LIMIT_BYTES}.")
+            raise BadInput(Text(
+                f"{file}: is {size} bytes; a result is smaller than {RESULT_LIMIT_BYTES}.",
+                f"{file}：大小为 {size} 字节；结果文件应小于 {RESULT_LIMIT_BYTES} 字节。",
+            ))  # fmt: skip
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
-        raise BadInput(f"{file}: cannot be read: {error.strerror or error}.") from None
+        raise BadInput(Text(
+            f"{file}: cannot be read: {error.strerror or error}.",
+            f"{file}：无法读取：{error.strerror or error}。",
+        )) from None  # fmt: skip
     first = _object(lines[0]) if lines else {}
     if first.get("event") != "device" or not isinstance(first.get("facts"), dict):
-        raise BadInput(f"{file}: the first line does not describe a device, so this is no result of a check.")
+        raise BadInput(Text(
+            f"{file}: the first line does not describe a device, so this is no result of a check.",
+            f"{file}：第一行没有描述设备，因此不是检查结果。",
+        ))  # fmt: skip
     check = checks.find(str(first.get("check"))[:60])
     heard = events.Heard()
     for line in lines[1:]:

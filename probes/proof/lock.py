@@ -10,6 +10,7 @@ from packaging.utils import canonicalize_name
 
 from knowledge.documents import BadInput
 from knowledge.plan import LockedPackage
+from knowledge.text import Text
 
 PIN = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)==([A-Za-z0-9][A-Za-z0-9._+!-]*)")
 HASH = re.compile(r"--hash=(sha(?:256|384|512):[0-9a-f]{64,128})")
@@ -35,10 +36,16 @@ def read(text: str) -> tuple[LockedPackage, ...]:
         pin, *hashes = entry.split()
         match = PIN.fullmatch(pin)
         if match is None:
-            raise BadInput(f"lock, entry {number}: expected name==version, found {pin[:80]!r}.")
+            raise BadInput(Text(
+                f"lock, entry {number}: expected name==version, found {pin[:80]!r}.",
+                f"锁文件第 {number} 项：应为 name==version，发现 {pin[:80]!r}。",
+            ))  # fmt: skip
         found = [HASH.fullmatch(word) for word in hashes]
         if not found or None in found:
-            raise BadInput(f"lock, entry {number}: {match.group(1)} needs hashes (--hash=sha256:…) and nothing else.")
+            raise BadInput(Text(
+                f"lock, entry {number}: {match.group(1)} needs hashes (--hash=sha256:…) and nothing else.",
+                f"锁文件第 {number} 项：{match.group(1)} 需要且只需要哈希（--hash=sha256:…）。",
+            ))  # fmt: skip
         packages.append(
             LockedPackage(
                 name=canonicalize_name(match.group(1)),
@@ -47,7 +54,7 @@ def read(text: str) -> tuple[LockedPackage, ...]:
             )
         )
     if not packages:
-        raise BadInput("lock: holds no package.")
+        raise BadInput(Text("lock: holds no package.", "锁文件不含任何软件包。"))
     return tuple(packages)
 
 

@@ -68,7 +68,10 @@ def imports(path: str | Path, environment: str | Path | None) -> tuple[Import, .
             shown = file.name if root.is_file() else str(file.relative_to(root))
             found[module] = Import(module=module, file=shown, line=line, given_by=given, optional=optional)
     if unread and len(unread) == len(files):
-        raise BadInput(f"{root}: no file of it can be read as Python: {unread[0]}.")
+        raise BadInput(Text(
+            f"{root}: no file of it can be read as Python: {unread[0]}.",
+            f"{root}：其中没有可以作为 Python 读取的文件：{unread[0]}。",
+        ))  # fmt: skip
     return tuple(sorted(found.values(), key=lambda i: (i.given_by is not None, i.module)))
 
 
@@ -127,7 +130,10 @@ def run(
             (path / n for n in ("__main__.py", "main.py", "train.py") if (path / n).is_file()), path / "main.py"
         )
     if not path.is_file():
-        raise BadInput(f"{script}: there is no script there (in a folder: __main__.py, main.py or train.py).")
+        raise BadInput(Text(
+            f"{script}: there is no script there (in a folder: __main__.py, main.py or train.py).",
+            f"{script}：那里没有脚本（文件夹内应有 __main__.py、main.py 或 train.py）。",
+        ))  # fmt: skip
     findings = missing(imports(script, environment)) if environment is not None else ()
     log: collections.deque[str] = collections.deque(maxlen=harness.LOG_LINES)
 
@@ -163,7 +169,7 @@ def _files(root: Path) -> list[Path]:
     if root.is_file():
         return [root]
     if not root.is_dir():
-        raise BadInput(f"{root}: there is no such script or folder.")
+        raise BadInput(Text(f"{root}: there is no such script or folder.", f"{root}：没有这个脚本或文件夹。"))
     skip = {".git", ".venv", "venv", "node_modules", "__pycache__", "build", "dist", ".tox"}
     files = []
     for path in sorted(root.rglob("*.py")):
@@ -172,7 +178,7 @@ def _files(root: Path) -> list[Path]:
         if len(files) >= FILES_LIMIT:
             break
     if not files:
-        raise BadInput(f"{root}: holds no Python file.")
+        raise BadInput(Text(f"{root}: holds no Python file.", f"{root}：不含 Python 文件。"))
     return files
 
 

@@ -113,7 +113,10 @@ class Sandboxes:
         """Remove environment KEY; the bytes it took. Raises BadInput where there is none of that key."""
         place = self.folder / key
         if not re.fullmatch(r"[0-9a-f]{24}", key) or not place.is_dir():
-            raise BadInput(f"{key[:40]!r}: there is no environment of that key in {self.folder}.")
+            raise BadInput(Text(
+                f"{key[:40]!r}: there is no environment of that key in {self.folder}.",
+                f"{key[:40]!r}：{self.folder} 中没有以它为键的环境。",
+            ))  # fmt: skip
         size = disk_usage(place)
         # Renamed first, so that it stops being an environment at once however long the deletion takes.
         away = self.folder / f".removing-{secrets.token_hex(4)}-{os.getpid()}"

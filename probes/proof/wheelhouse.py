@@ -55,7 +55,7 @@ def make(
     lock.read(locked)
     place = Path(out).absolute()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise BadInput(f"{place}: is not an empty folder; give a new one.")
+        raise BadInput(Text(f"{place}: is not an empty folder; give a new one.", f"{place}：不是空文件夹；请给出新文件夹。"))
     elsewhere = _elsewhere(machine, python) if machine is not None and machine.recorded else []
     with_python = interpreters.choose(None if elsewhere else python, machine, settings, python_path)
     if with_python is None:

@@ -50,7 +50,10 @@ def read(path: Path) -> Check:
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=path.name)
     except (OSError, SyntaxError, ValueError) as error:
-        raise BadInput(f"{path.name}: cannot be read as a check: {error}.") from None
+        raise BadInput(Text(
+            f"{path.name}: cannot be read as a check: {error}.",
+            f"{path.name}：无法作为检查读取：{error}。",
+        )) from None  # fmt: skip
     found: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -59,7 +62,10 @@ def read(path: Path) -> Check:
                 try:
                     found[name.lower()] = ast.literal_eval(node.value)
                 except ValueError:
-                    raise BadInput(f"{path.name}: {name} has to be a plain value.") from None
+                    raise BadInput(Text(
+                        f"{path.name}: {name} has to be a plain value.",
+                        f"{path.name}：{name} 应为简单值。",
+                    )) from None  # fmt: skip
     for name in ("title", "proves", "limits"):
         pair = found.get(name)
         if isinstance(pair, tuple) and len(pair) == 2:
@@ -67,7 +73,7 @@ def read(path: Path) -> Check:
     try:
         return msgspec.convert({**found, "path": str(path)}, Check)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{path.name}: {error}.") from None
+        raise BadInput(Text(f"{path.name}: {error}.", f"{path.name}：{error}。")) from None
 
 
 def every() -> tuple[Check, ...]:
@@ -86,7 +92,11 @@ def find(check_id: str) -> Check:
 
     near = difflib.get_close_matches(wanted, list(known), n=3)
     hint = f"; near names are {', '.join(near)}" if near else ""
-    raise BadInput(f"{check_id[:60]!r} is no check{hint}. `stackfit smoke --list` shows all.")
+    hint_zh = f"；相近的名称有 {', '.join(near)}" if near else ""
+    raise BadInput(Text(
+        f"{check_id[:60]!r} is no check{hint}. `stackfit smoke --list` shows all.",
+        f"{check_id[:60]!r} 不是检查项{hint_zh}。`stackfit smoke --list` 列出全部。",
+    ))  # fmt: skip
 
 
 def runs_here(check: Check, machine: MachineProfile | None) -> tuple[bool, Text]:
