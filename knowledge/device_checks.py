@@ -18,6 +18,9 @@ BRANCHES = (
     ("12.2", "535"), ("12.3", "545"), ("12.4", "550"), ("12.5", "555"), ("12.6", "560"), ("12.7", "565"), ("12.8", "570"),
     ("12.9", "575"), ("13.0", "580"), ("13.1", "590"), ("13.2", "595"),
 )  # fmt: skip
+# The first driver branch that knows Blackwell (capability 10.0 and newer). Source: CUDA 12.8 release notes.
+BLACKWELL_DRIVER = "570"
+BLACKWELL = Source(url="https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/", date="2025")
 MODULES = {"nvidia": "nvidia", "amd": "amdgpu", "intel": "xe"}
 
 
@@ -203,14 +206,17 @@ def _judge_driver(catalog: Catalog, build: Build, route: Route, situation: Situa
         return None
     card = next((c for c in route.cards if c.driver_version), route.cards[0])
     vendor = VENDORS.get(card.vendor, card.vendor)
+    needing = build.toolkit or "this build", build.toolkit or "此构建"
+    if any(c.vendor == "nvidia" and (capability(c.target) or (0, 0)) >= (10, 0) for c in route.cards) and not at_least(floor, BLACKWELL_DRIVER):
+        floor, source, needing = BLACKWELL_DRIVER, BLACKWELL, ("a Blackwell card", "Blackwell 显卡")
     place = route.places[route.cards.index(card)]
     proof = evidence(situation.machine, f"accelerators.{place}.driver_version", card.driver_version)
     good = at_least(card.driver_version, floor)
-    if good is None and card.driver_api_max is not None and build.toolkit is not None:
+    if good is None and card.driver_api_max is not None and build.toolkit is not None and source is not BLACKWELL:
         have, need = version(card.driver_api_max), version(build.toolkit)
         good = None if have is None or need is None else have.major >= need.major
         proof = evidence(situation.machine, f"accelerators.{place}.driver_api_max", card.driver_api_max)
-    if good is None and card.driver_api_max is not None and build.toolkit is None:
+    if good is None and card.driver_api_max is not None and (build.toolkit is None or source is BLACKWELL):
         good = _branch_reaches(card.driver_api_max, floor)
         proof = evidence(situation.machine, f"accelerators.{place}.driver_api_max", card.driver_api_max)
     if good is None and any(c.state in ("no_driver", "module_missing", "hidden", "disabled") for c in route.cards):
@@ -218,7 +224,7 @@ def _judge_driver(catalog: Catalog, build: Build, route: Route, situation: Situa
     outcome: Outcome = "unknown" if good is None else "met" if good else "unmet"
     return verdict_of(
         "driver.too_old", outcome, f"{vendor} driver",
-        f"The {vendor} driver is {card.driver_version or 'of unknown version'}; {build.toolkit or 'this build'} needs {floor} or newer.",
-        f"{vendor} 驱动版本{'是 ' + card.driver_version if card.driver_version else '未知'}；{build.toolkit or '此构建'} 需要 {floor} 或更高版本。",
+        f"The {vendor} driver is {card.driver_version or 'of unknown version'}; {needing[0]} needs {floor} or newer.",
+        f"{vendor} 驱动版本{'是 ' + card.driver_version if card.driver_version else '未知'}；{needing[1]} 需要 {floor} 或更高版本。",
         proof, (remedy("update_driver", {"vendor": vendor, "minimum": floor, "os": side}),), source,
     )  # fmt: skip
