@@ -36,6 +36,9 @@ PARTLY = Text(
     "描述中没有给出的部分（{names}）由参数量推算，或按同规模的常见模型取值。",
 )
 
+# Fewer parameters than this are a count without its unit: 70 for 70B.
+SLIP = 1000
+
 
 def positive(name: str, value: int | None) -> int | None:
     """VALUE, or BadInput naming the key where it is no sensible size."""
@@ -53,6 +56,11 @@ def described(model: Model, task: str | None = None) -> ModelDescription | None:
     """MODEL of an answers file as a description, or None where neither a size nor a shape is stated."""
     stated_total = count(model.params)
     given = {name: positive(name, getattr(model, name)) for name in LIMITS}
+    if stated_total is not None and stated_total < SLIP:
+        raise BadInput(Text(
+            f"key `model.params`: found {stated_total}, which is no model; {stated_total} billion parameters are written {stated_total}B.",
+            f"键 `model.params`：发现 {stated_total}，不像一个模型；参数量请带单位书写，例如 {stated_total}B 表示 {stated_total * 10} 亿。",
+        ))  # fmt: skip
     if stated_total is None and (given["layers"] is None or given["hidden"] is None):
         return None
     text = task not in ("vision", "tabular", "rl", "speech")
