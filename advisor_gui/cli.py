@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import re
 import sys
 from collections.abc import Callable
@@ -28,6 +30,17 @@ class _Parser(argparse.ArgumentParser):
         ))  # fmt: skip
 
 
+def _seconds(word: str) -> float:
+    """A time limit: a positive number of seconds, at most a week."""
+    try:
+        seconds = float(word)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= 604_800:  # also false for nan
+        raise argparse.ArgumentTypeError(f"found {word[:40]!r}; allowed are numbers above 0 and up to 604800")
+    return seconds
+
+
 def _in_chinese(message: str) -> str:
     """A complaint of argparse in Chinese; what has no rule here stays as it is."""
     rules = (
@@ -37,6 +50,7 @@ def _in_chinese(message: str) -> str:
         (r"argument (.*?): expected one argument", r"参数 \1：需要一个值"),
         (r"argument (.*?): expected at least one argument", r"参数 \1：至少需要一个值"),
         (r"argument (.*?): invalid (?:float|int) value: (.*)", r"参数 \1：发现 \2；应为数字"),
+        (r"argument (.*?): found (.*?); allowed are numbers above 0 and up to (\d+)", r"参数 \1：发现 \2；应为大于 0、不超过 \3 的数字"),
         (r"ambiguous option: (.*?) could match (.*)", r"选项 \1 有多种可能：\2"),
     )
     for rule, said in rules:
@@ -93,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--all", action="store_true", help="run every check that runs here")
     one.add_argument("--framework", metavar="ID")
     one.add_argument("--python", metavar="PATH", help="run in this environment and install nothing")
-    one.add_argument("--limit", type=float, metavar="SECONDS")
+    one.add_argument("--limit", type=_seconds, metavar="SECONDS", help="end the check after so many seconds")
     one.add_argument("--bundle", metavar="DIR", help="write a folder to run on another device")
     one.add_argument("--script", metavar="FILE_OR_DIR", help="run your own code on the stack in place of a check")
     one.add_argument("--result", metavar="FILE", help="read what a bundle brought back from a device")
@@ -135,6 +149,8 @@ def main(argv: list[str], *, window: Callable[[str | None], int], self_test: Cal
     WINDOW and SELF_TEST are handed in, since the command line itself knows no toolkit.
     """
     cancelled = "已取消。" if _language(argv) == "zh" else "Cancelled."
+    if sys.stdout is None:  # closed by who started it; the exit code is then the answer
+        sys.stdout = io.StringIO()
     try:
         return _main(argv, window, self_test)
     except BadInput as error:
@@ -146,6 +162,8 @@ def main(argv: list[str], *, window: Callable[[str | None], int], self_test: Cal
         sys.stdout = None
         return OK
     except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # the table printer ends the program where the reader left
+            return OK
         return stop.code if isinstance(stop.code, int) else OK
     except Exception as error:  # noqa: BLE001 - the last door: a person gets a sentence, the log gets the traceback
         from advisor_gui import session
@@ -155,6 +173,9 @@ def main(argv: list[str], *, window: Callable[[str | None], int], self_test: Cal
             return _complain(said(error, _language(argv)), COULD_NOT)
         if isinstance(error, Cancelled):
             return _complain(cancelled, COULD_NOT)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            full = Text("The output could not be written: no space left on the device.", "输出无法写入：设备已没有剩余空间。")
+            return _complain(full.said(_language(argv)), COULD_NOT)
         return _complain(_unexpected(error).said(_language(argv)), COULD_NOT)
 
 

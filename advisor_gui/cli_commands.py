@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -148,7 +149,7 @@ def size(options: argparse.Namespace) -> int:
         elif options.model[:1].isdigit():
             settings.append(f"model.params={options.model}")
         else:
-            settings.append(f"model.name={options.model}")
+            settings.append(f"model.name={json.dumps(options.model)}")
     if options.method is not None:
         settings.append(f"training.method={options.method}")
     answers = session.answers_from(options.answers, scenario=options.scenario, settings=settings)

@@ -341,6 +341,12 @@ def size(knowledge: Catalog, machine: MachineProfile, answers: Answers, model_fi
     found = sizing.estimate(
         devices.complete(knowledge, machine), answers, knowledge, model=description, details=True
     )
+    if found is None and answers.model.name:
+        name = documents.printable(repr(answers.model.name))
+        raise BadInput(Text(
+            f"{name} is no file here, no number of parameters and no known model; give a file, 7B, or both a name and model.params.",
+            f"{name} 不是此处的文件、参数量或已知模型；请给出文件、7B 这样的数字，或同时给出名称和 model.params。",
+        ))  # fmt: skip
     if found is None:
         raise BadInput(Text(
             "no model is named: give --model 7B, a model file, or model.params in the answers file.",

@@ -140,7 +140,7 @@ def _yaml(text: str, name: str, because: str | None = None) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark is not None else ""
         line = f"（第 {mark.line + 1} 行）" if mark is not None else ""
-        problem = because or getattr(error, "problem", None) or type(error).__name__
+        problem = because or getattr(error, "problem", None) or str(error).split(";")[0] or type(error).__name__
         shown = printable(" ".join(str(problem).split()), 160)
         raise BadInput(Text(
             f"{name}: not readable as JSON or YAML{where}: {shown}.", f"{name}：无法按 JSON 或 YAML 读取{line}：{shown}。"

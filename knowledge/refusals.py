@@ -50,7 +50,7 @@ def explain(message: str, value: Any, kind: type[msgspec.Struct]) -> Text:
         return Text(
             f"{place}: the key `{missing.group(1)}` is needed and not there.", f"{ort}：缺少必需的键 `{missing.group(1)}`。"
         )
-    shown = printable(repr(found))
+    shown = str(found).lower() if isinstance(found, bool) else "null" if found is None else printable(repr(found))
     choices = _choices(_at(kind, names))
     if choices and "enum" in said:
         listed = ", ".join(choices)
@@ -60,7 +60,7 @@ def explain(message: str, value: Any, kind: type[msgspec.Struct]) -> Text:
     if parts:
         return Text(
             f"{place}: found {shown}; allowed is {' or '.join(p.en for p in parts)}.",
-            f"{ort}：发现 {shown}；应为{' 或 '.join(p.zh for p in parts)}。",
+            f"{ort}：发现 {shown}；应为{'或'.join(p.zh for p in parts)}。",
         )
     return Text(f"{place}: {said[:1].lower()}{said[1:]}, found {shown}.", f"{ort}：值 {shown} 不符合要求（{said}）。")
 

@@ -107,3 +107,39 @@ def test_no_display_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 @pytest.mark.parametrize("name", cli.SCHEMAS)
 def test_every_schema_is_a_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schemas.schema(name))
+
+
+@pytest.mark.parametrize("limit", ["-5", "nan", "inf", "abc", "0"])
+def test_a_time_limit_is_a_positive_number(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["smoke", "onnxruntime-embedded", f"--limit={limit}", "--lang", "zh"]
+    assert cli.main(argv, window=lambda _: 0, self_test=lambda: 0) == cli.BAD
+    said = capsys.readouterr().err
+    assert limit in said
+    assert "604800" in said
+    assert "应为" in said
+
+
+def test_a_model_that_is_nothing_known_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("nosuch", "-3", "yes"):
+        assert cli.main(["size", f"--model={name}"], window=lambda _: 0, self_test=lambda: 0) == cli.BAD
+        assert name in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def left(*_: object) -> int:
+        try:
+            raise BrokenPipeError
+        except BrokenPipeError:
+            raise SystemExit(1)  # noqa: B904 - as the table printer does it
+
+    monkeypatch.setattr(cli, "_main", left)
+    assert cli.main([], window=lambda _: 0, self_test=lambda: 0) == cli.OK
+
+
+def test_a_full_disk_below_the_output_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cli, "_main", full)
+    assert cli.main(["--lang=en"], window=lambda _: 0, self_test=lambda: 0) == cli.COULD_NOT
+    assert capsys.readouterr().err == "The output could not be written: no space left on the device.\n"
