@@ -91,6 +91,10 @@ def _judge_state(card: Accelerator, route: Route, situation: Situation) -> Verdi
     if card.state == "unlicensed":
         return verdict_of("accel.disabled", "unmet", name, "The virtual GPU has no licence and runs throttled or not at all.",
                         "虚拟 GPU 没有许可证，会降速或无法工作。", proof, (remedy("enable_setting", {"setting": "vGPU licence"}),))  # fmt: skip
+    if system.wsl:
+        return verdict_of("driver.missing", "unmet", name, f"The {vendor} driver of Windows does not reach WSL; none may be installed inside it.",
+                        f"Windows 的 {vendor} 驱动没有通到 WSL；不要在 WSL 里安装驱动。", proof,
+                        (remedy("update_driver", {"vendor": vendor, "os": "windows"}),))  # fmt: skip
     return verdict_of("driver.missing", "unmet", name, f"There is no working {vendor} driver for {name}.",
                     f"{name} 没有可用的 {vendor} 驱动。", proof,
                     ((remedy("container_image"), driver) if system.container else (driver,)))  # fmt: skip
@@ -219,8 +223,8 @@ def _judge_driver(catalog: Catalog, build: Build, route: Route, situation: Situa
     if good is None and card.driver_api_max is not None and (build.toolkit is None or source is BLACKWELL):
         good = _branch_reaches(card.driver_api_max, floor)
         proof = evidence(situation.machine, f"accelerators.{place}.driver_api_max", card.driver_api_max)
-    if good is None and any(c.state in ("no_driver", "module_missing", "hidden", "disabled") for c in route.cards):
-        return None  # the driver that is to be installed will be new enough; the state has its own verdict
+    if good is None and any(c.state not in ("usable", "unknown") for c in route.cards):
+        return None  # the driver shows its version once the state is repaired, and the state has its own verdict
     outcome: Outcome = "unknown" if good is None else "met" if good else "unmet"
     return verdict_of(
         "driver.too_old", outcome, f"{vendor} driver",

@@ -99,3 +99,21 @@ def test_triton_comes_with_torch_on_arc(system: System):
     card = Accelerator(vendor="intel", name="Intel Arc B580", memory_kind="dedicated", memory_bytes=12 * 2**30, state="usable")
     found = assess(system, "triton", card)
     assert found.fit == "ready" and installed(found)["torch"][1] == "xpu"
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [("driver_mismatch", "driver.library_mismatch"), ("permission_denied", "accel.permission"), ("unlicensed", "accel.disabled")],
+)
+def test_a_card_that_cannot_be_asked_is_repaired_first(state: str, code: str):
+    # The driver's version is not readable in these states; it is no second fault that is "not known".
+    found = assess(linux(), "pytorch", nvidia("8.6", None, state=state))
+    assert found.fit == "after_changes" and unmet(found) == {code}
+    assert "driver.too_old" not in {v.code for v in found.verdicts}
+
+
+def test_no_driver_inside_wsl2_is_repaired_in_windows():
+    # NVIDIA's guide for CUDA on WSL: no Linux driver may be installed there.
+    found = assess(linux(wsl=2), "pytorch", nvidia("8.6", None, state="no_driver"))
+    assert unmet(found) == {"driver.missing"} and remedies(found) == {"update_driver"}
+    assert assess(linux(), "pytorch", nvidia("8.6", None, state="no_driver")).fit == "after_changes"
