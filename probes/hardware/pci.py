@@ -175,7 +175,7 @@ _MAKERS = (("nvidia", "10de"), ("advanced micro devices, inc. [amd/ati]", "1002"
 
 
 def _lspci(host: Host) -> list[Function]:
-    """Functions in any form of lspci: -nn with numbers, -v and -vvv with names, -mm with fields."""
+    """Functions in any form of lspci: -nn with numbers, -n with numbers alone, -v and -vvv with names, -mm with fields."""
     found = []
     for reading in outputs(host, "lspci"):
         if re.search(r"^Slot:\t", reading.text, re.MULTILINE):
@@ -195,6 +195,10 @@ def _lspci(host: Host) -> list[Function]:
                 ids = [re.search(r" \[([0-9a-f]{4})\]$", word) for word in quoted[:3]]
                 numbered = f" [{ids[1][1]}:{ids[2][1]}]" if ids[1] and ids[2] else ""
                 first = f"{first.split(' ', 1)[0]} {quoted[0]}: {quoted[1]} {quoted[2]}{numbered}"
+            if len(quoted) >= 3 and all(re.fullmatch(r"[0-9a-f]{4}", word) for word in quoted[:3]):  # -n -mm: numbers alone
+                first = f"{first.split(' ', 1)[0]} {quoted[0]}: {quoted[1]}:{quoted[2]}"
+            # -n: numbers alone are written as -nn does
+            first = re.sub(r"^(\S+) ([0-9a-f]{4}): ([0-9a-f]{4}:[0-9a-f]{4})\b.*", r"\1 device [\2]: Device [\3]", first)
             match = re.match(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^\":\[]+?)(?: \[([0-9a-f]{4})\])?: (.+)$", first)
             address = address_of(match[1]) if match else None
             if match is None or address is None:
