@@ -40,7 +40,7 @@ def evidence(machine: MachineProfile, key: str, value: object) -> tuple[Evidence
     if key in machine.overrides:
         source = "stated by the user"
     else:
-        source = machine.sources.get(key) or ("machine file" if machine.recorded else "not recorded")
+        source = machine.sources.get(key) or ("machine file" if machine.recorded else "this computer")
     shown = "not known" if value is None else str(value)
     return (Evidence(fact=f"{key} = {shown}", source=source),)
 
