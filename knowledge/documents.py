@@ -262,6 +262,13 @@ def checked(value: Answers, name: str) -> Answers:
                 f"{name}: key `{key}`: found {shown}; allowed are positive numbers up to 10^18.",
                 f"{name}：键 `{key}`：发现 {shown}；应为不超过 10^18 的正数。",
             ))  # fmt: skip
+    mirror = value.needs.mirror
+    if mirror is not None and not re.fullmatch(r"(https://)?[A-Za-z0-9][A-Za-z0-9.-]*(/[A-Za-z0-9._~/-]*)?", mirror):
+        shown = printable(repr(mirror)[:80])
+        raise BadInput(Text(
+            f"{name}: key `needs.mirror`: found {shown}; allowed is a mirror's name or a plain https address.",
+            f"{name}：键 `needs.mirror`：发现 {shown}；应为镜像名称或普通的 https 地址。",
+        ))  # fmt: skip
     for key, size in (("model.params", value.model.params), ("model.active_params", value.model.active_params)):
         try:
             count(size)
