@@ -9,6 +9,7 @@ from knowledge.fits import kept, verdict_of
 from knowledge.hardware_words import SHOWN
 from knowledge.judged import Situation, evidence
 from knowledge.routes import VENDORS, Route, platform_of
+from knowledge.system_words import jetson
 from knowledge.verdicts import Outcome, Verdict
 from knowledge.versions import at_least, capability, covers, version, within
 
@@ -226,9 +227,12 @@ def _judge_driver(catalog: Catalog, build: Build, route: Route, situation: Situa
     if good is None and any(c.state not in ("usable", "unknown") for c in route.cards):
         return None  # the driver shows its version once the state is repaired, and the state has its own verdict
     outcome: Outcome = "unknown" if good is None else "met" if good else "unmet"
+    cure = remedy("update_driver", {"vendor": vendor, "minimum": floor, "os": side})
+    if jetson({"is": True}, situation).outcome == "met":  # the driver of a board is part of its system
+        cure = remedy("update_os", {"version": "JetPack 7"} if capability(card.target) == (8, 7) else {})
     return verdict_of(
         "driver.too_old", outcome, f"{vendor} driver",
         f"The {vendor} driver is {card.driver_version or 'of unknown version'}; {needing[0]} needs {floor} or newer.",
         f"{vendor} 驱动版本{'是 ' + card.driver_version if card.driver_version else '未知'}；{needing[1]} 需要 {floor} 或更高版本。",
-        proof, (remedy("update_driver", {"vendor": vendor, "minimum": floor, "os": side}),), source,
+        proof, (cure,), source,
     )  # fmt: skip

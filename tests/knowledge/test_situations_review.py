@@ -117,3 +117,18 @@ def test_no_driver_inside_wsl2_is_repaired_in_windows():
     found = assess(linux(wsl=2), "pytorch", nvidia("8.6", None, state="no_driver"))
     assert unmet(found) == {"driver.missing"} and remedies(found) == {"update_driver"}
     assert assess(linux(), "pytorch", nvidia("8.6", None, state="no_driver")).fit == "after_changes"
+
+
+def test_torch_compile_on_windows_with_a_cuda_12_driver():
+    # triton-windows 3.6.0: works with torch 2.10 and newer, and torch 2.10 and 2.11 ask for Triton 3.6.
+    found = assess(System(os="windows", release="11", arch="x86_64"), "torch-compile", nvidia("12.0", "572.16"))
+    assert found.fit == "ready"
+    assert installed(found)["torch"] == ("torch==2.11.0", "cu128")
+    assert installed(found)["triton-windows"][0] == "triton-windows==3.6.0.post26"
+
+
+def test_the_driver_of_a_board_comes_with_its_system():
+    # The driver of a Jetson is part of JetPack; there is none to install beside it.
+    board, card = linux("aarch64", "2.35"), nvidia("8.7", "540.3.0", name="Orin (nvgpu)", memory_kind="unified")
+    found = assess(board, "vllm", card, python="3.10.12")
+    assert "driver.too_old" in unmet(found) and "update_os" in remedies(found) and "update_driver" not in remedies(found)
