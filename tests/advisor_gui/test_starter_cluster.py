@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,12 +166,12 @@ def test_tool_configurations(tmp_path: Path) -> None:
 def test_each_model_server_is_told_its_limits(tmp_path: Path) -> None:
     for server in ("vllm", "sglang", "lmdeploy", "llama-cpp", "ollama"):
         folder = made(tmp_path / server, server, scheduler="none")
-        done = subprocess.run(["python3", "serve.py", "--tiny"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([sys.executable, "serve.py", "--tiny"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         said = json.loads(done.stdout)
         words = " ".join((*said["command"], *said["environment"].values()))
         assert "8192" in words or "131072" in words
         if server != "ollama":
             assert EVIL in said["command"]
-    done = subprocess.run(["python3", "ask.py", "--tiny"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "ask.py", "--tiny"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     assert json.loads(done.stdout.splitlines()[-1])["done"] is True
