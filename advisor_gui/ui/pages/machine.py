@@ -165,7 +165,7 @@ class MachinePage(Page):
         """Cards side by side, as many as are wide enough."""
         cards = [*self.devices, self.processor, self.ram, self.system]
         wide = self.viewport().width() >= 980
-        columns = (4 if len(cards) in (4, 7, 8) else 3) if wide else 2
+        columns = (4 if len(cards) in (4, 7, 8) else 3) if wide else 3 if len(cards) in (3, 5, 6, 9) else 2
         if self._laid == (columns, len(cards)) and all(c.parent() is self.grid_holder for c in cards):
             return
         self._laid = (columns, len(cards))

@@ -23,6 +23,7 @@ from knowledge.facts import MachineProfile, Python
 if TYPE_CHECKING:
     from knowledge.catalog import Catalog
 
+LAST_PX = 240  # of a last column that is worth less room than the one that grows
 ROWS = 12  # a table in a scrolling page shows at most so many and then scrolls by itself
 
 
@@ -54,7 +55,7 @@ class Table(QTableView):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
-        self.horizontalHeader().setStretchLastSection(True)
+        self.horizontalHeader().setStretchLastSection(self.grows is None)
         context.words.changed.connect(self.say)
         self.say()
 
@@ -107,8 +108,8 @@ class Table(QTableView):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         if self.grows is not None:
             header.setSectionResizeMode(self.grows, QHeaderView.ResizeMode.Stretch)
-            header.setSectionResizeMode(last, QHeaderView.ResizeMode.ResizeToContents)
-            header.setMaximumSectionSize(420)
+            header.setSectionResizeMode(last, QHeaderView.ResizeMode.Interactive)
+            header.resizeSection(last, LAST_PX)
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
