@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from knowledge.facts import Accelerator, Evidence
+from knowledge.instruction_sets import with_implied
 from knowledge.judged import (
     GIB,
     Judged,
@@ -147,7 +148,8 @@ def cpu_flags(args: dict[str, Any], situation: Situation) -> Judged:
     wanted = ", ".join(word.upper() for word in args["all"])
     if machine.cpu.flags is None:
         return said("unknown", f"Whether the processor has {wanted} is not known.", f"处理器是否支持 {wanted} 未知。")
-    missing = [word for word in args["all"] if word not in machine.cpu.flags]
+    have = with_implied(machine.cpu.flags)
+    missing = [word for word in args["all"] if word not in have]
     proof = evidence(machine, "cpu.flags", ("without " + ", ".join(missing)) if missing else wanted.lower())
     if missing:
         lacks = ", ".join(word.upper() for word in missing)

@@ -10,6 +10,7 @@ from knowledge.catalog import Contents
 from knowledge.diagnosis.fitting import Fitting, fitting
 from knowledge.diagnosis.situation import DEVICE_OF, VENDORS, Environment, found, title
 from knowledge.facts import Accelerator, Evidence, Finding, Remedy, Severity
+from knowledge.instruction_sets import with_implied
 from knowledge.versions import at_least, capability, covers, version, within
 
 # Package to the framework whose builds can take its place.
@@ -33,11 +34,6 @@ BRINGS_ORT = frozenset({
     "unstructured-inference", "argostranslate", "flashrank", "optimum", "stanza", "kokoro-onnx",
 })  # fmt: skip
 JETSON = frozenset({(5, 3), (6, 2), (7, 2), (8, 7)})
-# The newest first, so that one pass is enough. Source: Intel SDM, feature detection; levels of the x86-64 psABI.
-IMPLIED = (
-    ("avx512f", ("avx2", "fma", "f16c", "bmi1", "bmi2")), ("avx2", ("avx", "fma", "f16c", "bmi1", "bmi2", "movbe")),
-    ("avx", ("sse4_2",)), ("sse4_2", ("sse4_1", "ssse3", "popcnt")),
-)  # fmt: skip
 ORDER = (
     "torch", "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-rocm", "paddlepaddle-gpu", "paddlepaddle",
     "jax-cuda13-plugin", "jax-cuda12-plugin", "onnxruntime-gpu", "onnxruntime-rocm", "onnxruntime-migraphx", "onnxruntime",
@@ -275,22 +271,13 @@ def _plugins(env: Environment) -> Iterator[Finding]:
                         f"{title(cards[0][1])} 不会被使用：{row.because.zh}", env.proof(row.package), env.cures(row.remedies), row.source)  # fmt: skip
 
 
-def implied(flags: tuple[str, ...]) -> set[str]:
-    """FLAGS with those that no processor lacks which has them; a machine file may list a choice."""
-    have = set(flags)
-    for flag, others in IMPLIED:
-        if flag in have:
-            have.update(others)
-    return have
-
-
 def processor(env: Environment) -> Iterator[Finding]:
     """Packages whose code needs instructions that this processor (or the virtual one) does not have."""
     flags = env.machine.profile.cpu.flags
     platform = env.platform or ""
     if flags is None or not platform.endswith("x86_64") or not flags:
         return
-    have = implied(flags)
+    have = with_implied(flags)
     for row in _rows(env):
         missing = [flag for flag in row.cpu_flags if flag not in have]
         if not missing:
