@@ -15,23 +15,55 @@ Figures measured on one machine: `docs/measurements/`.
 
 # What none of our machines could run, said instead of left out: the reason, and the nearest check that can.
 ELSEWHERE = (
-    ("vLLM on GPUs, SGLang, TensorRT-LLM", "need an NVIDIA GPU and 4 GB of packages each", "vllm-cpu-serving"),
+    (
+        "vLLM on GPUs, SGLang",
+        "Linux with an NVIDIA GPU; 4.3 GB each with the torch that they pin, and they pin different ones",
+        "vllm-cpu-serving",
+    ),
+    (
+        "TensorRT, TensorRT-LLM",
+        "NVIDIA GPUs only; PyPI holds a placeholder whose build fetches from another registry and fails here",
+        "vllm-cpu-serving",
+    ),
     (
         "NCCL bandwidth, FlashAttention kernels",
         "need NVIDIA GPUs; on one, torch-quickstart, attention-growth and reproducibility use it",
         "torch-ddp, attention-growth",
     ),
+    ("xFormers", "installs and imports, but has no operator for processors", "attention-growth"),
     ("Core ML prediction", "needs a Mac; the conversion runs on Linux", "coreml-convert"),
     ("MLX on a GPU", "needs a Mac with an Apple chip; on Linux MLX runs on the processor", "mlx-quickstart"),
     ("Windows ML, DirectML", "need Windows", "onnxruntime-embedded"),
-    ("Horovod", "no release builds against today's PyTorch (C++17)", "torch-ddp"),
-    ("TensorFlow Serving, OpenVINO Model Server", "come as containers or vendor packages only", "onnxruntime-http"),
     (
-        "llama.cpp server",
-        "its Python package has no wheels: a build of about 11 minutes of processor time",
-        "ctranslate2-serving",
+        "Horovod",
+        "no release since 2023: built with PyTorch it fails (C++14, the headers ask for C++17); built without, it holds no framework",
+        "torch-ddp, ray-train",
     ),
-    ("LLaMA-Factory", "imports torchaudio at once, which breaks beside a CPU build of PyTorch", "trl-sft"),
+    (
+        "AITemplate",
+        "was never published on PyPI (the name is another project's) and is no longer developed",
+        "unified-table",
+    ),
+    (
+        "TensorFlow Serving",
+        "its server comes as a container or from its vendor's own packages; PyPI holds the client only",
+        "onnxruntime-http, triton-server",
+    ),
+    (
+        "OpenVINO Model Server",
+        "its server comes as a container or a vendor's archive; the runtime below it is proven",
+        "openvino-edge, onnxruntime-http",
+    ),
+    (
+        "MXNet",
+        "its project has ended; it needs numpy below 1.24, so Python 3.11 at most",
+        "torch-quickstart",
+    ),
+    (
+        "LLaMA-Factory beside a CPU build of PyTorch",
+        "imports torchaudio at once, and PyPI's torchaudio asks for a CUDA build; its check says so where that is so",
+        "trl-sft, lora",
+    ),
     ("Axolotl, torchtune, Megatron, NeMo, verl, OpenRLHF", "need CUDA at import or for the first step", "trl-sft"),
     ("ONNX Runtime Web, WebGPU", "need a browser", "onnxruntime-embedded"),
     ("NPU toolchains (QNN, RKNN, Vitis AI, CANN)", "need the device and its vendor's runtime", "edge-int8"),
