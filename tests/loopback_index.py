@@ -47,16 +47,16 @@ class Stubs:
         self.files: dict[tuple[str, str], list[str]] = {}
         self.metadata: dict[tuple[str, str], str] = {}
         for release in releases:
-            names = self.files.setdefault((release.index, release.package), [])
+            names = self.files.setdefault((release.index_id, release.package), [])
             for tag in tags(release):
                 file = f"{release.package.replace('-', '_')}-{release.version}-{tag}.whl"
                 lines = ["Metadata-Version: 2.1", f"Name: {release.package}", f"Version: {release.version}"]
                 lines += [f"Requires-Dist: {need}" for need in NEEDS.get(release.package, ())]
-                torch = pairs.get((release.index, release.package, release.version))
+                torch = pairs.get((release.index_id, release.package, release.version))
                 lines += [f"Requires-Dist: torch=={torch}"] if torch else []
-                if (release.index, file) not in self.metadata:
+                if (release.index_id, file) not in self.metadata:
                     names.append(file)
-                self.metadata[release.index, file] = "\n".join(lines) + "\n\n"
+                self.metadata[release.index_id, file] = "\n".join(lines) + "\n\n"
 
     def answer(self, path: str) -> tuple[str, str] | None:
         """Content and its type for /index/package/ and /index/package/file.whl.metadata; None for all else."""
@@ -65,9 +65,15 @@ class Stubs:
             rows = []
             for file in self.files[parts[0], normal(parts[1])]:
                 digest = hashlib.sha256(file.encode()).hexdigest()
-                rows.append(f'<a href="{file}#sha256={digest}" data-core-metadata="true" data-dist-info-metadata="true">{file}</a>')
+                rows.append(
+                    f'<a href="{file}#sha256={digest}" data-core-metadata="true" data-dist-info-metadata="true">{file}</a>'
+                )
             return f"<!DOCTYPE html><html><body>{''.join(rows)}</body></html>", "text/html"
-        if len(parts) == 3 and (parts[0], parts[2].removesuffix(".metadata")) in self.metadata and path.endswith(".metadata"):
+        if (
+            len(parts) == 3
+            and (parts[0], parts[2].removesuffix(".metadata")) in self.metadata
+            and path.endswith(".metadata")
+        ):
             return self.metadata[parts[0], parts[2].removesuffix(".metadata")], "text/plain"
         return None
 

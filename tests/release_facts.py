@@ -18,7 +18,7 @@ HEAD = "index\tpackage\tversion\tplatform\tpythons\tglibc_min\tmacos_min"
 class Release(NamedTuple):
     """`pythons`: minors with a wheel ("3.12", "3.14t"); `platform`: as in a build, or "any"; "" for no floor."""
 
-    index: str
+    index_id: str
     package: str
     version: str
     platform: str
@@ -44,7 +44,10 @@ def derive(catalog: Catalog) -> list[Release]:
                         build.macos_min or "" if platform.startswith("macos") else "",
                     )  # fmt: skip
                     found.setdefault(key, set()).update(build.pythons)
-    return [Release(*key[:4], tuple(sorted(pythons, key=minor)), *key[4:]) for key, pythons in sorted(found.items())]
+    return [
+        Release(key[0], key[1], key[2], key[3], tuple(sorted(pythons, key=minor)), key[4], key[5])
+        for key, pythons in sorted(found.items())
+    ]
 
 
 def minor(python: str) -> tuple[int, bool]:
@@ -60,14 +63,14 @@ def read(place: Path = TABLE) -> list[Release]:
     head, *lines = place.read_text(encoding="utf-8").splitlines()
     assert head == HEAD, head
     rows = [line.split("\t") for line in lines]
-    return [Release(*r[:4], tuple(p for p in r[4].split(",") if p), r[5], r[6]) for r in rows]
+    return [Release(r[0], r[1], r[2], r[3], tuple(p for p in r[4].split(",") if p), r[5], r[6]) for r in rows]
 
 
 def missing(releases: Iterable[Release], index: str, requirement: str, platform: str, python: str) -> str | None:
     """None where a stored release serves REQUIREMENT ("name[extra]==1.2") there; else what is stored instead."""
     name, version = requirement.split("==")
     name = normal(name.split("[")[0])
-    known = [r for r in releases if r.index == index and r.package == name and r.version == version]
+    known = [r for r in releases if r.index_id == index and r.package == name and r.version == version]
     if any(r.platform in ("any", platform) and python in r.pythons for r in known):
         return None
     stored = "; ".join(f"{r.platform} {','.join(r.pythons)}" for r in known) or "no such release"

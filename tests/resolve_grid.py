@@ -25,7 +25,15 @@ from tests import loopback_index, release_facts
 
 TODAY = datetime.date(2026, 12, 1)
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-LINUX = System(os="linux", distribution="ubuntu", release="24.04", arch="x86_64", libc="glibc", libc_version="2.39", kernel="6.14.0")
+LINUX = System(
+    os="linux",
+    distribution="ubuntu",
+    release="24.04",
+    arch="x86_64",
+    libc="glibc",
+    libc_version="2.39",
+    kernel="6.14.0",
+)
 SYSTEMS = {
     "linux-x86_64": LINUX,
     "linux-aarch64": msgspec.structs.replace(LINUX, arch="aarch64"),
@@ -36,6 +44,8 @@ GIB = 2**30
 CARDS = {
     "cuda": Accelerator(kind="gpu", vendor="nvidia", name="NVIDIA GeForce RTX 4090", memory_bytes=24 * GIB,
                         memory_kind="dedicated", target="8.9", driver_version="581.57", driver_api_max="13.0", state="usable"),
+    "cuda12": Accelerator(kind="gpu", vendor="nvidia", name="NVIDIA GeForce RTX 3090", memory_bytes=24 * GIB,
+                          memory_kind="dedicated", target="8.6", driver_version="561.09", driver_api_max="12.6", state="usable"),
     "rocm": Accelerator(kind="gpu", vendor="amd", name="AMD Radeon RX 9070 XT", memory_bytes=16 * GIB,
                         memory_kind="dedicated", target="gfx1201", state="usable"),
     "xpu": Accelerator(kind="gpu", vendor="intel", name="Intel Arc B580 Graphics", memory_bytes=12 * GIB,
@@ -43,13 +53,15 @@ CARDS = {
     "metal": Accelerator(kind="gpu", vendor="apple", name="Apple M3", memory_kind="unified", state="usable"),
 }  # fmt: skip
 DEVICES = {
-    "linux-x86_64": ("cpu", "cuda", "rocm", "xpu"), "linux-aarch64": ("cpu", "cuda"),
-    "windows-x86_64": ("cpu", "cuda", "rocm", "xpu"), "macos-aarch64": ("cpu", "metal"),
+    "linux-x86_64": ("cpu", "cuda", "cuda12", "rocm", "xpu"), "linux-aarch64": ("cpu", "cuda"),
+    "windows-x86_64": ("cpu", "cuda", "cuda12", "rocm", "xpu"), "macos-aarch64": ("cpu", "metal"),
 }  # fmt: skip
 PROJECTS = {
     "prototype": Answers(scenario="rapid-prototyping", task="vision"),
     "qlora": Answers(scenario="llm-finetuning", model=Model(params="7B"), training=Training(method="qlora")),
-    "serve": Answers(scenario="llm-serving", model=Model(params="8B"), serving=Serving(concurrency=4, context_length=8192)),
+    "serve": Answers(
+        scenario="llm-serving", model=Model(params="8B"), serving=Serving(concurrency=4, context_length=8192)
+    ),
 }
 
 
@@ -99,7 +111,8 @@ def cells(projects: tuple[str, ...] = tuple(PROJECTS)) -> Iterator[Cell]:
 def ask(plan: InstallPlan, profile: MachineProfile, address: str) -> str | None:
     """None where uv finds a set of wheels for PLAN on that machine, else its reason."""
     packages = tuple(
-        msgspec.structs.replace(p, index_url=f"{address}/{p.index_id}" if p.index_url is not None else None) for p in plan.packages
+        msgspec.structs.replace(p, index_url=f"{address}/{p.index_id}" if p.index_url is not None else None)
+        for p in plan.packages
     )
     python = Interpreter(path=sys.executable, version=plan.python or "3.12")
     built = any(isinstance(getattr(s, "build_isolation", None), bool) and not s.build_isolation for s in plan.steps)  # type: ignore[union-attr]
@@ -121,7 +134,9 @@ def table(catalog: Catalog, wanted: list[Cell], limit_s: float = 400.0) -> list[
     for cell, profile, chosen in planned:
         if chosen is not None and chosen.install is not None and chosen.install.packages:
             plan = chosen.install
-            questions[cell.platform, plan.python or "", tuple(p.requirement + "@" + p.index_id for p in plan.packages)] = (plan, profile)
+            questions[
+                cell.platform, plan.python or "", tuple(p.requirement + "@" + p.index_id for p in plan.packages)
+            ] = (plan, profile)
     stubs = loopback_index.Stubs(release_facts.read(), loopback_index.torch_pairs(catalog))
     with loopback_index.serve(stubs) as address, ThreadPoolExecutor(3) as pool:
 
@@ -150,7 +165,10 @@ def table(catalog: Catalog, wanted: list[Cell], limit_s: float = 400.0) -> list[
 
 def printed(rows: list[Row]) -> str:
     """ROWS as a Markdown table."""
-    lines = ["| Platform | Python | Device | Project | Framework | Fit | Plan's Python | Indexes | Pins | Outcome |", "|" + " --- |" * 10]
+    lines = [
+        "| Platform | Python | Device | Project | Framework | Fit | Plan's Python | Indexes | Pins | Outcome |",
+        "|" + " --- |" * 10,
+    ]
     for row in rows:
         outcome = f"{row.outcome}: {row.why}" if row.why else row.outcome
         lines.append(

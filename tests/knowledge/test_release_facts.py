@@ -59,11 +59,11 @@ def test_grid_plans_pin_what_was_released():
 
 def test_a_version_that_is_not_stored_is_found():
     known = next(r for r in RELEASES if r.package == "torch" and r.platform == "linux-x86_64")
-    good = release_facts.missing(RELEASES, known.index, f"torch=={known.version}", known.platform, known.pythons[0])
+    good = release_facts.missing(RELEASES, known.index_id, f"torch=={known.version}", known.platform, known.pythons[0])
     assert good is None
-    assert release_facts.missing(RELEASES, known.index, "torch==99.0", known.platform, known.pythons[0])
-    assert release_facts.missing(RELEASES, known.index, f"torch=={known.version}", known.platform, "3.6")
-    assert release_facts.missing(RELEASES, known.index, f"torch=={known.version}", "plan9-mips", known.pythons[0])
+    assert release_facts.missing(RELEASES, known.index_id, "torch==99.0", known.platform, known.pythons[0])
+    assert release_facts.missing(RELEASES, known.index_id, f"torch=={known.version}", known.platform, "3.6")
+    assert release_facts.missing(RELEASES, known.index_id, f"torch=={known.version}", "plan9-mips", known.pythons[0])
 
 
 def test_the_loopback_index_serves_what_is_stored_and_nothing_else():
@@ -101,3 +101,23 @@ def test_the_age_of_the_knowledge_is_said_from_the_91st_day(days, old):
     assert bool(said) is old
     for finding in said:
         assert str(days) in finding.because.en and str(days) in finding.because.zh
+
+
+def test_a_loopback_index_is_no_index_of_a_plan_outside_tests():
+    from probes.proof import asking
+
+    with pytest.raises(documents.BadInput, match="https"):
+        asking.checked_index("http://127.0.0.1:8000/cu128")
+
+
+@pytest.mark.slow
+def test_the_resolver_refuses_parts_that_do_not_belong_together():
+    cell = resolve_grid.Cell("linux-x86_64", "3.12", "xpu", "prototype")
+    machine = resolve_grid.machine(cell)
+    plan = advise.advise(CATALOG, machine, resolve_grid.PROJECTS[cell.project], today=TODAY).chosen.install
+    pairs = loopback_index.torch_pairs(CATALOG)
+    pairs = {key: "99.0" if key[1] == "torchvision" else value for key, value in pairs.items()}
+    with loopback_index.serve(loopback_index.Stubs(RELEASES, pairs)) as address:
+        assert "torch" in (resolve_grid.ask(plan, machine, address) or "")
+    with loopback_index.serve(loopback_index.Stubs([], {})) as address:
+        assert resolve_grid.ask(plan, machine, address)
