@@ -39,6 +39,15 @@ def tags(release: Release) -> list[str]:
     return found
 
 
+def version(release: Release) -> str:
+    """The version that the wheel itself bears: PyTorch's own indexes add the variant, save on macOS."""
+    trio = release.package in ("torch", "torchvision", "torchaudio")
+    variant = release.index_id == "cpu" or release.index_id.startswith(("cu1", "xpu", "rocm"))
+    if not trio or not variant or "+" in release.version or release.platform.startswith("macos"):
+        return release.version
+    return f"{release.version}+{release.index_id}"
+
+
 class Stubs:
     """Files of every index: index and package to file names, and file name to METADATA."""
 
@@ -49,8 +58,8 @@ class Stubs:
         for release in releases:
             names = self.files.setdefault((release.index_id, release.package), [])
             for tag in tags(release):
-                file = f"{release.package.replace('-', '_')}-{release.version}-{tag}.whl"
-                lines = ["Metadata-Version: 2.1", f"Name: {release.package}", f"Version: {release.version}"]
+                file = f"{release.package.replace('-', '_')}-{version(release)}-{tag}.whl"
+                lines = ["Metadata-Version: 2.1", f"Name: {release.package}", f"Version: {version(release)}"]
                 lines += [f"Requires-Dist: {need}" for need in NEEDS.get(release.package, ())]
                 torch = pairs.get((release.index_id, release.package, release.version))
                 lines += [f"Requires-Dist: torch=={torch}"] if torch else []

@@ -18,7 +18,7 @@ from knowledge import advise, loader
 from knowledge.answers import Answers, Model, Serving, Training
 from knowledge.catalog import Catalog
 from knowledge.facts import Accelerator, Cpu, Disk, MachineProfile, Memory, Python, Software, System
-from knowledge.plan import InstallPlan, PackageSettings
+from knowledge.plan import InstallPackages, InstallPlan, PackageSettings
 from probes.proof import asking, platforms
 from probes.proof.interpreters import Interpreter
 from tests import loopback_index, release_facts
@@ -115,12 +115,22 @@ def ask(plan: InstallPlan, profile: MachineProfile, address: str) -> str | None:
         for p in plan.packages
     )
     python = Interpreter(path=sys.executable, version=plan.python or "3.12")
-    built = any(isinstance(getattr(s, "build_isolation", None), bool) and not s.build_isolation for s in plan.steps)  # type: ignore[union-attr]
-    answer = asking.ask_uv(
-        packages, PackageSettings(), python, platform=platforms.of(profile), exact_python=False, build=built,
-        macos=profile.system.release if profile.system.os == "macos" else None,
-    )  # fmt: skip
-    return answer.refused.text.en if answer.refused is not None else None
+    built = any(isinstance(s, InstallPackages) and not s.build_isolation for s in plan.steps)
+
+    def answer(build: bool) -> asking.Answer:
+        return asking.ask_uv(
+            packages, PackageSettings(), python, platform=platforms.of(profile), exact_python=False, build=build,
+            macos=profile.system.release if profile.system.os == "macos" else None,
+        )  # fmt: skip
+
+    found = answer(built)
+    if found.refused is not None and found.refused.kind == "source_only":
+        # The printed commands guard the pins alone: what these need may be a source archive of plain Python.
+        guarded = {n for s in plan.steps if isinstance(s, InstallPackages) for n in s.only_binary}
+        pinned = {p.name for p in plan.packages}
+        if not any(word.strip("'\",.") in guarded | pinned for word in found.refused.text.en.split()[:1]):
+            found = answer(True)
+    return found.refused.text.en if found.refused is not None else None
 
 
 def table(catalog: Catalog, wanted: list[Cell], limit_s: float = 400.0) -> list[Row]:
@@ -129,7 +139,12 @@ def table(catalog: Catalog, wanted: list[Cell], limit_s: float = 400.0) -> list[
     planned = []
     for cell in wanted:
         profile = machine(cell)
-        planned.append((cell, profile, advise.advise(catalog, profile, PROJECTS[cell.project], today=TODAY).chosen))
+        chosen = advise.advise(catalog, profile, PROJECTS[cell.project], today=TODAY).chosen
+        if chosen is not None and any(
+            v.outcome == "unmet" and any(r.code == "use_wsl2" for r in v.remedies) for v in chosen.verdicts
+        ):
+            profile = msgspec.structs.replace(profile, system=LINUX)  # what the plan says first: it is for WSL2
+        planned.append((cell, profile, chosen))
     questions: dict[tuple[str, str, tuple[str, ...]], tuple[InstallPlan, MachineProfile]] = {}
     for cell, profile, chosen in planned:
         if chosen is not None and chosen.install is not None and chosen.install.packages:
