@@ -39,7 +39,8 @@ def run(report):
     try:
         import torchaudio
     except (ImportError, OSError) as error:
-        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        # Without the place: it would name this user's folders.
+        said = str(error).splitlines()[0].split(": /")[0][:160] if str(error) else type(error).__name__
         raise report.CannotRun(
             "LLaMA-Factory imports torchaudio at its start, and this one does not load beside torch %s: %s. Nearest: trl-sft."
             % (torch.__version__, said),
