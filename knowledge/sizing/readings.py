@@ -156,6 +156,7 @@ def _by_names(shapes: Mapping[str, list[int]], counted: int) -> ModelDescription
     heads = max(1, hidden // head_dim)
     found = shape.described(
         Model(
+            file="weights",
             params=counted, layers=layers, hidden=hidden, heads=heads,
             kv_heads=min(heads, max(1, key_width // head_dim)) if key_width else None,
             vocab=min(max(1, vocab), shape.LIMITS["vocab"]), intermediate=feed or None,
@@ -171,7 +172,7 @@ def _bare(reading: Mapping[str, Any]) -> ModelDescription:
             f"{reading['path']}: holds no weights, so there is nothing to size.",
             f"{reading['path']}：不含权重，无法估算大小。",
         ))  # fmt: skip
-    found = shape.described(Model(params=counted), task="vision")
+    found = shape.described(Model(params=counted, file="onnx"), task="vision")
     assert found is not None
     size = reading.get("weights_bytes") or counted * 4
     width = size / counted

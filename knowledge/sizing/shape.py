@@ -56,7 +56,7 @@ def described(model: Model, task: str | None = None) -> ModelDescription | None:
     """MODEL of an answers file as a description, or None where neither a size nor a shape is stated."""
     stated_total = count(model.params)
     given = {name: positive(name, getattr(model, name)) for name in LIMITS}
-    if stated_total is not None and stated_total < SLIP:
+    if stated_total is not None and stated_total < SLIP and model.file is None:  # a file may hold a tiny model
         raise BadInput(Text(
             f"key `model.params`: found {stated_total}, which is no model; {stated_total} billion parameters are written {stated_total}B.",
             f"键 `model.params`：发现 {stated_total}，不像一个模型；参数量请带单位书写，例如 {stated_total}B 表示 {stated_total * 10} 亿。",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox, QPushButton
@@ -41,11 +41,11 @@ def drop(window: Any, path: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
     keys = (Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-    enter = QDragEnterEvent(QPointF(40, 40), Qt.DropAction.CopyAction, data, *keys)
+    enter = QDragEnterEvent(QPoint(40, 40), Qt.DropAction.CopyAction, data, *keys)
     QApplication.sendEvent(window, enter)
     assert enter.isAccepted()
     assert window._drops.sheet.isVisible()
-    QApplication.sendEvent(window, QDropEvent(QPointF(40, 40), Qt.DropAction.CopyAction, data, *keys))
+    QApplication.sendEvent(window, QDropEvent(QPoint(40, 40), Qt.DropAction.CopyAction, data, *keys))
     assert not window._drops.sheet.isVisible()
 
 
