@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +25,10 @@ INHERITED = (
 )  # fmt: skip
 
 
+# The uv package asks `sysconfig`, whose first use is not safe in several threads at once (its table is seen half filled).
+ONE_AT_A_TIME = threading.Lock()
+
+
 class NoUv(Exception):
     """The uv program is not there; the message says where it was looked for."""
 
@@ -41,7 +46,8 @@ def find() -> str:
     try:
         import uv
 
-        return str(uv.find_uv_bin())
+        with ONE_AT_A_TIME:
+            return str(uv.find_uv_bin())
     except (ImportError, FileNotFoundError):
         if beside.is_file():
             return str(beside)

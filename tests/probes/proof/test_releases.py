@@ -18,3 +18,16 @@ def test_one_wheel_for_all() -> None:
     assert releases.tags(["keras-3.15.1-py3-none-any.whl"]) == ((), ())
     pythons, platforms = releases.tags(["onnx-1.23-cp312-abi3-win_amd64.whl", "onnx-1.23-cp314-cp314t-win_amd64.whl"])
     assert (pythons, platforms) == ((), ("windows-x86_64",))
+
+
+def test_uv_is_found_by_many_threads_at_once() -> None:
+    """In a fresh process, where the first use of sysconfig once gave half a table to the second thread."""
+    import subprocess
+    import sys
+
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\nfrom probes.proof import uv\n"
+        "with ThreadPoolExecutor(8) as pool: print(len(set(pool.map(lambda _: uv.find(), range(64)))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "1", done.stderr
