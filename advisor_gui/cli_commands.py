@@ -167,7 +167,10 @@ def _assessment(options: argparse.Namespace, knowledge: Any, machine: MachinePro
         return session.assess(knowledge, machine, options.framework, answers, policy=policy_of(options, knowledge))
     found = session.recommend(knowledge, machine, answers_of(options), policy=policy_of(options, knowledge)).chosen
     if found is None:
-        raise session.CouldNot("No framework of this scenario fits this machine; `stackfit advise` says why.")
+        raise session.CouldNot(Text(
+            "No framework of this scenario fits this machine; `stackfit advise` says why.",
+            "此场景下没有适合这台电脑的框架；`stackfit advise` 会说明原因。",
+        ))  # fmt: skip
     return found
 
 
@@ -372,7 +375,10 @@ def starter(options: argparse.Namespace) -> int:
     if options.lock and found.chosen is not None:
         lock = session.resolve(found.chosen, machine, progress=work).lock
         if lock is None:
-            raise session.CouldNot("The resolver gave no lock for this plan; `stackfit resolve` says why. Without --lock the starter is written.")
+            raise session.CouldNot(Text(
+                "The resolver gave no lock for this plan; `stackfit resolve` says why. Without --lock the starter is written.",
+                "解析器没有给出此方案的锁定文件；`stackfit resolve` 会说明原因。不带 --lock 仍可生成起步项目。",
+            ))  # fmt: skip
     written = session.write_starter(found, answers, machine, Path(options.out), options.lang, lock=lock)
     show(
         options, {"schema": 1, "folder": options.out, "files": [str(w) for w in written]},

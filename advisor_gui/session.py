@@ -78,6 +78,13 @@ def catalog(places: Folders) -> Catalog:
     return fresh
 
 
+def unwritable(path: Path | str, error: OSError, *, kept: bool = False) -> CouldNot:
+    """Why PATH could not be written; KEPT: an old file there is as it was."""
+    why = error.strerror or error
+    old = ("", "") if not kept else (", the old file is as it was", "，原文件保持不变")
+    return CouldNot(Text(f"{path}: cannot be written{old[0]}: {why}.", f"{path}：无法写入{old[1]}：{why}。"))
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """CONTENT at PATH, or the old file as it was: written beside it, flushed, then put in its place.
 
@@ -89,7 +96,7 @@ def write_whole(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise CouldNot(f"{path}: cannot be written: {error.strerror or error}.") from None
+        raise unwritable(path, error) from None
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -105,7 +112,7 @@ def write_whole(path: Path, content: bytes) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise CouldNot(f"{path}: cannot be written, the old file is as it was: {error.strerror or error}.") from None
+        raise unwritable(path, error, kept=True) from None
 
 
 def read_text(path: str | Path, what: str) -> str:
@@ -176,7 +183,7 @@ def record(out: str, progress: Progress) -> None:
     try:
         recording.record(local_host(progress), Path(out), progress)
     except OSError as error:
-        raise CouldNot(f"{out}: cannot be written: {error.strerror or error}.") from None
+        raise unwritable(out, error) from None
 
 
 def answers_from(
@@ -392,7 +399,10 @@ def resolve(
     from probes.proof import resolve as resolver
 
     if assessment.install is None or not assessment.install.packages:
-        raise CouldNot(f"{assessment.framework}: the plan holds no Python package, so there is nothing to resolve.")
+        raise CouldNot(Text(
+            f"{assessment.framework}: the plan holds no Python package, so there is nothing to resolve.",
+            f"{assessment.framework}：方案中没有 Python 包，因此无需解析。",
+        ))  # fmt: skip
     into = (with_python(machine, python).pythons or (None,))[0] if python is not None else None
     return resolver.resolve(
         assessment.install, package_settings(progress), client=client, machine=machine, progress=progress,
@@ -557,7 +567,7 @@ def write_starter(
     try:
         return tuple(starter.write(found, answers, machine, folder, language, lock))
     except OSError as error:
-        raise CouldNot(f"{folder}: cannot be written: {error.strerror or error}.") from None
+        raise unwritable(folder, error) from None
 
 
 def default_language(environment: dict[str, str] | None = None) -> str:

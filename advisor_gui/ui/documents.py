@@ -14,6 +14,7 @@ from advisor_gui.ui.context import Context
 from knowledge import documents
 from knowledge.answers import Answers
 from knowledge.documents import BadInput
+from knowledge.text import Text
 
 if TYPE_CHECKING:
     from advisor_gui.report.value import Report
@@ -25,7 +26,9 @@ def encode(context: Context) -> bytes:
     """The open assessment as a .stackfit document (a report value, both languages). Raises CouldNot where nothing is open."""
     desk = context.desk
     if desk.machine is None or desk.recommendation is None:
-        raise session.CouldNot("There is nothing to save before the machine has been looked at.")
+        raise session.CouldNot(Text(
+            "There is nothing to save before the machine has been looked at.", "还没有查看电脑，没有可保存的内容。"
+        ))  # fmt: skip
     value = session.report(
         desk.machine, desk.answers, desk.recommendation, desk.findings, resolved=desk.resolve, smoke_results=desk.smoke,
         knowledge=desk.catalog,
