@@ -439,6 +439,12 @@ def smoke(
         limit_s=limit_s,
         progress=progress,
     )
+    _keep(result, machine, places, progress)
+    return result
+
+
+def _keep(result: SmokeResult, machine: MachineProfile, places: Folders, progress: Progress) -> None:
+    """RESULT in the history; a history that cannot be written costs the record, not the result."""
     from probes.proof import history
 
     try:
@@ -446,7 +452,6 @@ def smoke(
             runs.add(result, machine)
     except OSError as error:
         progress.log(f"history: not kept: {error}")
-    return result
 
 
 def own_code(
@@ -460,7 +465,6 @@ def own_code(
     limit_s: float | None = None,
 ) -> SmokeResult:
     """Run the user's own script in the clean environment of the plan, or in the one at PYTHON. Raises BadInput."""
-    from probes.proof import history
     from probes.proof import smoke as proof
 
     result = proof.own(
@@ -473,11 +477,7 @@ def own_code(
         limit_s=limit_s or 600.0,
         progress=progress,
     )
-    try:
-        with history.History(places.data / "history.sqlite") as kept:
-            kept.add(result, machine)
-    except OSError as error:
-        progress.log(f"history: not kept: {error}")
+    _keep(result, machine, places, progress)
     return result
 
 

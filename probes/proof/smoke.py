@@ -177,8 +177,9 @@ def own(
     own_code.imports(script, None)  # raises BadInput before anything is installed
     started = _now()
     if python is not None:
-        root = Path(python).parent.parent
-        return own_code.run(script, python, limits=limits, environment=root, progress=progress)
+        place = Path(python).absolute()  # it runs in a scratch folder, where a relative path would lead nowhere
+        root = place.parent.parent
+        return own_code.run(script, str(place), limits=limits, environment=root, progress=progress)
     failed: _NotBuilt | None = None
     if plan is None or not plan.packages:
         failed = _NotBuilt(because=Text("The plan holds no Python package.", "计划中没有 Python 软件包。"))
